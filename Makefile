@@ -1,0 +1,37 @@
+# Two commands are enough: `make demo` to see it work, `make test` to prove it. Both set everything up in .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup demo test check bench docs clean
+
+setup: $(READY)
+
+# torch first and by its pin: without it pip may pull a build of several gigabytes
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing into .venv (a few minutes the first time) ..."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@touch $@
+
+demo: setup
+	$(BIN)/python benchmarks/demo.py
+
+test: check
+	$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/holdfast bench world
+	$(BIN)/holdfast bench train
+
+docs: setup
+	$(BIN)/python -m holdfast.views.docs docs
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,50 @@
+"""Steps per second of each world's kernels on one thread and on all, with random actions and nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.bench.rounds import as_table, ratio, take_turns
+from holdfast.worlds.api import World, random_policy
+from holdfast.worlds.fish.world import FishSettings
+from holdfast.worlds.registry import make_world
+from holdfast.worlds.template.world import TrackSettings
+
+CASES: dict[str, tuple[str, Any, int, int]] = {  # name: world, settings, lanes, steps per round
+    "template": ("template", TrackSettings(), 65536, 100),
+    "fish_15": ("fish", FishSettings(fish=15), 256, 200),
+    "fish_25": ("fish", FishSettings(fish=25), 256, 100),
+    "fish_96": ("fish", FishSettings(fish=96), 64, 50),
+}
+
+
+def bench_worlds(repeats: int) -> dict[str, Any]:
+    """Agent-steps per second (for fish: of living fish)."""
+    threads = len(os.sched_getaffinity(0))
+    contenders: dict[str, Callable[[], int]] = {}
+    for name, (world, settings, lanes, steps) in CASES.items():
+        for count in (1, threads):
+            contenders[f"{name}_threads_{count}"] = _steps(make_world(world, settings, lanes, 1, count), steps)
+    rates = take_turns(contenders, repeats)
+    ratios = {
+        f"ratio_{name}_threads_{threads}": ratio(rates[f"{name}_threads_{threads}"], rates[f"{name}_threads_1"])
+        for name in CASES
+    }
+    return {**as_table(rates, "agent_steps_per_s"), **ratios, "repeats": repeats}
+
+
+def _steps(world: World, count: int) -> Callable[[], int]:
+    world.reset()
+    actions = random_policy(world)
+    alive = next(iter(world.roles.values())).alive
+
+    def work() -> int:
+        done = 0
+        for _ in range(count):
+            done += int(alive.sum())
+            world.step(actions)
+        return done
+
+    return work

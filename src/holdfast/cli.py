@@ -1,0 +1,261 @@
+"""The command line: parses, calls, and exits with a true status. Everything heavy is imported inside the verbs.
+
+Exit status: 0 done, 1 failed, 2 bad input, 130 or 143 interrupted with the state saved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from holdfast import __version__
+from holdfast.errors import ConfigError, HoldfastError, nearest
+
+EPILOG = """examples:
+  holdfast train template                     a tiny world with a known answer, solved in seconds
+  holdfast train gym:CartPole-v1              any registered Gymnasium environment; module:EnvClass works too
+  holdfast train fish --learner.lr 1e-3 --run.name first
+  holdfast resume first                       goes on; the end is the same as if it had never stopped
+  holdfast train fish --dry-run               what would happen, and nothing else
+
+Every option of docs/config.md can be set with --section.key value, names in full.
+Exit status: 0 done, 1 failed, 2 bad input, 130/143 interrupted (state saved)."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without abbreviations, whose errors look like all our others."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("allow_abbrev", False)
+        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, **kwargs)
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError([message])
+
+
+Verb = Callable[[argparse.Namespace, list[str]], int]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the `holdfast` command."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        status = run(words)
+    except HoldfastError as error:
+        print(f"holdfast: error: {error}", file=sys.stderr)
+        status = error.exit_status
+    except KeyboardInterrupt:
+        status = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)
+
+
+def run(words: list[str]) -> int:
+    parser, verbs = make_parser()
+    first = next((word for word in words if not word.startswith("-")), None)
+    if first is not None and first not in verbs:
+        raise ConfigError([f"no verb {first!r}{nearest(first, list(verbs))}; there are {', '.join(verbs)}"])
+    namespace, rest = parser.parse_known_args(words)
+    if namespace.verb is None:
+        parser.print_help()
+        return 0
+    if rest and not namespace.takes_options:
+        raise ConfigError([f"holdfast {namespace.verb} does not know {word!r}" for word in rest])
+    verb: Verb = namespace.call
+    return verb(namespace, rest)
+
+
+def make_parser() -> tuple[Parser, dict[str, Parser]]:
+    parser = Parser(
+        prog="holdfast",
+        description="Train reinforcement-learning agents on one machine, and resume them bit for bit.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"holdfast {__version__}")
+    subparsers = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=Parser)
+    verbs: dict[str, Parser] = {}
+
+    def add(name: str, meaning: str, call: Verb, takes_options: bool = False) -> Parser:
+        verb = subparsers.add_parser(name, help=meaning, description=meaning)
+        verb.set_defaults(call=call, takes_options=takes_options)
+        verbs[name] = verb
+        return verb
+
+    train = add("train", "train a preset, a .toml file, or a world by its name", train_verb, takes_options=True)
+    train.add_argument("target", metavar="PRESET")
+    train.add_argument("--dry-run", action="store_true", help="say what would happen and stop")
+    _add_output(train)
+    resume = add("resume", "go on with a run from its last checkpoint", resume_verb, takes_options=True)
+    _add_run(resume)
+    resume.add_argument("--allow-change", action="store_true", help="accept overrides that change what is learned")
+    _add_output(resume)
+    evaluate = add("evaluate", "judge a run's policy beside the yardsticks, on held-out seeds", evaluate_verb)
+    _add_run(evaluate)
+    evaluate.add_argument("--episodes", type=int, default=80, help="how many (default 80)")
+    _add_policy(evaluate)
+    evaluate.add_argument("--json", action="store_true", help="print one JSON object")
+    play = add("play", "film an episode of a run's policy", play_verb)
+    _add_run(play)
+    play.add_argument("--video", metavar="FILE", help=".mp4 or .gif (default: play.mp4 in the run's media folder)")
+    play.add_argument("--episode", type=int, default=0, help="which of the held-out episodes (default 0)")
+    play.add_argument("--policy", default="learned", help="learned, or the name of a yardstick")
+    play.add_argument("--fps", type=int, default=20, help="pictures per second (default 20)")
+    _add_policy(play)
+    report = add("report", "write a run's report.html", report_verb)
+    _add_run(report)
+    runs = add("runs", "list the runs", runs_verb)
+    runs.add_argument("--root", default="runs", help="folder that holds the runs")
+    runs.add_argument("--json", action="store_true", help="print a JSON list")
+    doctor = add(
+        "doctor", "prove that the installation and a world keep their promises", doctor_verb, takes_options=True
+    )
+    doctor.add_argument("--world", help="prove the contract on this world (default: on all of ours)")
+    doctor.add_argument("--json", action="store_true", help="print a JSON list")
+    bench = add("bench", "measure a part against what one would use instead", bench_verb)
+    bench.add_argument("part", choices=["train", "world"], help="train: PPO end to end; world: kernels")
+    bench.add_argument("--json", action="store_true", help="print one JSON object")
+    bench.add_argument("--repeats", type=int, default=5, help="rounds, contenders taking turns (default 5)")
+    return parser, verbs
+
+
+def _add_run(parser: Parser) -> None:
+    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
+    parser.add_argument("--root", default="runs", help="folder that holds the runs")
+
+
+def _add_policy(parser: Parser) -> None:
+    parser.add_argument("--checkpoint", default="latest", help="latest, best, or an iteration's number")
+    parser.add_argument("--sampled", action="store_true", help="draw actions as in training, not the likeliest")
+
+
+def _add_output(parser: Parser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors and notes")
+    parser.add_argument(
+        "--json", action="store_true", help="progress to standard error, one JSON object to standard output"
+    )
+    parser.add_argument("--no-report", action="store_true", help="do not write report.html at the end")
+
+
+# --- verbs ---------------------------------------------------------------------------------------------------------
+
+
+def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.config_checks import check_against_world
+    from holdfast.config_reading import load_config
+    from holdfast.views.dry_run import spec_of
+
+    config, explicit = load_config(arguments.target, options)
+    spec = spec_of(config)
+    check_against_world(config, explicit, spec)
+    if arguments.dry_run:
+        from holdfast.views.dry_run import dry_run
+
+        return dry_run(config, spec, as_json=arguments.json)
+    from holdfast.runs.folder import command_line, create_run
+    from holdfast.train import train
+
+    run = create_run(config, arguments.target, command_line())
+    return _finish(arguments, run, lambda watch: train(config, run, watch))
+
+
+def resume_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.runs.folder import find_run
+    from holdfast.runs.reopen import config_to_resume, keep_changed_config
+    from holdfast.train import resume
+
+    run = find_run(arguments.run, arguments.root)
+    run.lock()
+    config, notes = config_to_resume(run, options, arguments.allow_change)
+    if notes:
+        keep_changed_config(run, config, notes)
+    return _finish(arguments, run, lambda watch: resume(config, run, watch, notes))
+
+
+def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -> int:
+    """Let a run go on under the chosen view, then write its report and print its result."""
+    from dataclasses import asdict
+
+    from holdfast.views.terminal import LiveView, make_watch
+
+    watch = make_watch(arguments.quiet, sys.stderr if arguments.json else sys.stdout)
+    try:
+        result = go(watch)
+    finally:
+        if isinstance(watch, LiveView):
+            watch.close()
+        run.unlock()
+    if result.outcome != "interrupted" and not arguments.no_report:
+        from holdfast.views.report import write_report
+
+        path = write_report(run.folder)
+        if not arguments.quiet:
+            print(f"report: {path}", file=sys.stderr if arguments.json else sys.stdout)
+    if arguments.json:
+        print(json.dumps({"run": str(run.folder), **asdict(result)}))
+    status: int = result.exit_status
+    return status
+
+
+def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.runs.folder import find_run
+    from holdfast.views.judge import judge
+
+    scores, score_name = judge(
+        find_run(arguments.run, arguments.root), arguments.checkpoint, arguments.episodes, arguments.sampled
+    )
+    if arguments.json:
+        print(json.dumps({"score": score_name, "policies": {name: s._asdict() for name, s in scores.items()}}))
+    else:
+        from rich.console import Console
+
+        from holdfast.views.terminal import scores_table
+
+        Console().print(scores_table(scores, score_name))
+    return 0
+
+
+def play_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.runs.folder import find_run
+    from holdfast.views.judge import film
+
+    run = find_run(arguments.run, arguments.root)
+    path = film(run, arguments)
+    print(f"video: {path}")
+    return 0
+
+
+def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.runs.folder import find_run
+    from holdfast.views.report import write_report
+
+    print(f"report: {write_report(find_run(arguments.run, arguments.root).folder)}")
+    return 0
+
+
+def runs_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.run_list import list_runs
+
+    return list_runs(arguments.root, arguments.json)
+
+
+def doctor_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.doctor import doctor
+
+    return doctor(arguments.world, options, arguments.json)
+
+
+def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.bench import bench
+
+    return bench(arguments.part, arguments.repeats, arguments.json)
+
+
+if __name__ == "__main__":
+    main()

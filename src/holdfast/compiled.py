@@ -1,0 +1,153 @@
+"""Compiled kernels: one decorator, and a cache outside the clone that is keyed by the sources.
+
+Numba's own cache notices a change in the file of a function, not in the functions it calls from other files, so a
+stale entry can give false results. Here the cache folder's name is a hash of the file and of all it imports.
+With NUMBA_DISABLE_JIT=1 the decorators return the plain Python functions (the twins that tests compare with).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+SETTINGS: Any = numba.config
+PACKAGE = Path(__file__).resolve().parent
+KEPT_DAYS = 30
+
+
+def cache_root() -> Path:
+    """The folder for compiled code: $HOLDFAST_CACHE, else the user's cache folder."""
+    chosen = os.environ.get("HOLDFAST_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "holdfast"
+
+
+@cache
+def _writable_root() -> Path:
+    folder = cache_root() / "kernels"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="holdfast-cache-"))
+
+
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+(holdfast[\w.]*)(?:\s+import\s+\(?([\w, \n]+))?", re.MULTILINE)
+
+
+def imported_files(path: Path) -> set[Path]:
+    """The files of this package that a file imports directly."""
+    found = set()
+    for module, names in _IMPORT.findall(path.read_text()):
+        stem = PACKAGE.parent.joinpath(*module.split("."))
+        for place in (stem, *(stem / name.strip() for name in names.split(","))):
+            found |= {file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()}
+    return found
+
+
+def kernel_sources(path: Path) -> list[Path]:
+    """A file and all it imports from this package, in a fixed order; a user's own file brings its whole folder."""
+    waiting = [path] if path.is_relative_to(PACKAGE) else sorted(path.parent.glob("*.py"))
+    found: set[Path] = set()
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            waiting.extend(imported_files(file))
+    return sorted(found)
+
+
+@cache
+def cache_folder(source: Path) -> Path:
+    """The cache for the kernels of one source file; its name changes with anything they are made of."""
+    digest = hashlib.sha256()
+    settings = (numba.__version__, np.__version__, sys.version, os.environ.get("NUMBA_BOUNDSCHECK", ""))
+    digest.update(repr(settings).encode())
+    for path in kernel_sources(source):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    root = _writable_root()
+    folder = root / f"{source.parent.name}-{source.stem}-{digest.hexdigest()[:16]}"
+    if not folder.exists():
+        _remove_old(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _remove_old(root: Path) -> None:
+    horizon = time.time() - KEPT_DAYS * 86400
+    for folder in root.iterdir():
+        if folder.stat().st_mtime < horizon:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _compile(function: Function, **options: bool) -> Function:
+    before = SETTINGS.CACHE_DIR
+    # Numba reads this setting once, when the decorator runs
+    SETTINGS.CACHE_DIR = str(cache_folder(Path(function.__code__.co_filename).resolve()))
+    try:
+        decorate: Any = numba.njit
+        made: Function = decorate(cache=True, nogil=True, error_model="numpy", **options)(function)
+    finally:
+        SETTINGS.CACHE_DIR = before
+    return made
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function that runs on one thread. No fast-math: bytes must not depend on the machine's mood."""
+    return _compile(function)
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function into its callers. Passing a tuple of arrays to a call that is not inlined copies seven
+    machine words per array, which costs more than the work of a simple lane."""
+    return _compile(function, forceinline=True)
+
+
+def parallel_kernel(function: Function) -> Function:
+    """Compile a function whose `prange` loops run on the threads of `use_threads`. Keep its body small: it compiles
+    slowly, so let it call a `kernel` per lane."""
+    return _compile(function, parallel=True)
+
+
+prange = numba.prange
+
+
+def use_threads(count: int) -> None:
+    """Give the next parallel kernels this many threads (at most what the process started with)."""
+    count = min(count, SETTINGS.NUMBA_NUM_THREADS)
+    if numba.get_num_threads() != count:
+        numba.set_num_threads(count)
+
+
+@contextmanager
+def announced(name: str, source: str) -> Iterator[None]:
+    """Around the first call of a world's kernels (`source` = their `__file__`): says when they are being compiled,
+    and how long it took."""
+    mark = cache_folder(Path(source).resolve()) / "compiled"
+    if SETTINGS.DISABLE_JIT or mark.exists():
+        yield
+        return
+    print(f"compiling the {name} kernels (first run after an install or a change) ...", file=sys.stderr, flush=True)
+    started = time.perf_counter()
+    yield
+    elapsed_s = time.perf_counter() - started
+    print(f"compiled the {name} kernels in {elapsed_s:.1f} s; kept in {mark.parent}", file=sys.stderr, flush=True)
+    mark.write_text(f"{elapsed_s:.1f}\n")

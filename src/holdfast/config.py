@@ -1,0 +1,161 @@
+"""The whole configuration of a run as frozen dataclasses: each option's type, default and meaning on one line.
+
+`config_reading.py` fills them from presets and the command line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from holdfast.options import OptionInfo, option, options_of
+
+FORMAT = 1  # raised when an older Holdfast could no longer read a run's configuration
+
+
+@dataclass(frozen=True)
+class RolloutConfig:
+    """How experience is collected."""
+
+    lanes: int = option(64, "episodes played side by side", low=1)
+    steps: int = option(64, "steps of every lane between two updates", low=1)
+    threads: int = option(0, "threads for kernels and torch; 0 = one per core", low=0)
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """The network that acts."""
+
+    network: Literal["auto", "mlp", "cnn"] = option("auto", "mlp for vectors, cnn for images; auto chooses")
+    hidden: tuple[int, ...] = option((64, 64), "width of each hidden layer", low=1)
+    activation: Literal["tanh", "relu"] = option("tanh", "between layers")
+    separate: bool = option(
+        True,
+        "value and policy have networks of their own; false: they share all but the last layer",
+        only=("policy.core", ("none",)),
+    )
+    core: Literal["none", "gru"] = option("none", "gru: the policy remembers what it saw earlier in the episode")
+    core_size: int = option(128, "numbers the policy can remember", low=1, only=("policy.core", ("gru",)))
+    initial_log_std: float = option(0.0, "log of the first action noise", only=("actions", ("continuous",)))
+
+
+@dataclass(frozen=True)
+class LearnerConfig:
+    """Proximal policy optimisation (Schulman et al. 2017) with generalised advantages."""
+
+    lr: float = option(1e-3, "Adam's learning rate at the start", low=0.0)
+    lr_schedule: Literal["constant", "linear", "cosine"] = option("linear", "how it falls to 0 over the whole run")
+    adam_eps: float = option(1e-5, "Adam's epsilon", low=0.0)
+    gamma: float = option(0.99, "discount per step", low=0.0, high=1.0)
+    gae_lambda: float = option(0.95, "how far advantages look ahead", low=0.0, high=1.0)
+    epochs: int = option(4, "passes over each batch", low=1)
+    minibatch: int = option(512, "agent-steps per gradient step; must divide lanes x steps x agents", low=1)
+    clip: float = option(0.2, "limit on the change of an action's probability ratio", low=0.0)
+    value_clip: float = option(0.0, "limit on the change of a value per update; 0 = off", low=0.0)
+    entropy: float = option(0.0, "reward for undecided policies", low=0.0)
+    value_coef: float = option(0.5, "weight of the value loss", low=0.0)
+    max_grad_norm: float = option(0.5, "gradients are scaled down to this length; 0 = off", low=0.0)
+    target_kl: float = option(0.0, "end the epochs once the policy moved 1.5 times this far; 0 = off", low=0.0)
+    normalize_advantages: bool = option(True, "scale each batch's advantages to mean 0, deviation 1")
+    normalize_observations: bool = option(True, "scale observations by their running mean and deviation")
+    normalize_returns: bool = option(True, "let the value network predict scaled returns")
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """How the policy is judged: whole episodes on fixed seeds, beside scripted yardsticks."""
+
+    every: int = option(10, "iterations between evaluations; 0 = only at the end", low=0, free=True)
+    episodes: int = option(20, "episodes of an evaluation during the run", low=1, free=True)
+    final_episodes: int = option(80, "episodes of the last evaluation, on seeds never used before", low=1, free=True)
+    seed: int = option(411232, "where evaluation seeds come from", low=0, free=True)
+    sampled: bool = option(False, "draw actions as in training; false: take the likeliest", free=True)
+    world: dict[str, Any] = option({}, "world settings that differ from training", free=True)
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """What is kept on disk to resume from."""
+
+    every: int = option(10, "iterations between checkpoints", low=1, free=True)
+    keep: int = option(3, "newest checkpoints to keep", low=1, free=True)
+    milestone_every: int = option(
+        0, "iterations between checkpoints that are kept for good; 0 = none", low=0, free=True
+    )
+    budget_mb: float = option(2000.0, "oldest checkpoints go first when all together are larger", low=1.0, free=True)
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The run as a whole."""
+
+    name: str = option("", "name of the run's folder; empty: the preset's name and a number")
+    root: str = option("runs", "folder that holds the runs")
+    seed: int = option(1, "all randomness of the run comes from it", low=0, high=2**63 - 1)
+    iterations: int = option(100, "collect and learn this often", low=1)
+    stop_score: float | None = option(None, "end once an evaluation's mean score reaches this; none = never")
+    tensorboard: bool = option(True, "also write TensorBoard files", free=True)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything a run depends on."""
+
+    world_name: str
+    world: Any  # the Settings dataclass of the world
+    rollout: RolloutConfig = field(default_factory=RolloutConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+    learner: LearnerConfig = field(default_factory=LearnerConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+
+    @property
+    def evaluation_world(self) -> Any:
+        """The settings evaluations are played under."""
+        return dataclasses.replace(self.world, **self.evaluation.world)
+
+
+SECTIONS: dict[str, type] = {
+    "rollout": RolloutConfig,
+    "policy": PolicyConfig,
+    "learner": LearnerConfig,
+    "evaluation": EvaluationConfig,
+    "checkpoint": CheckpointConfig,
+    "run": RunConfig,
+}
+
+
+def sections_for(world_settings: type) -> dict[str, type]:
+    return {"world": world_settings, **SECTIONS}
+
+
+def known_options(world_settings: type) -> dict[str, OptionInfo]:
+    """Every option by its dotted name."""
+    sections = sections_for(world_settings).items()
+    return {f"{section}.{info.name}": info for section, kind in sections for info in options_of(kind)}
+
+
+def flat(config: Config) -> dict[str, Any]:
+    """Every option's value by its dotted name."""
+    table = {"world.name": config.world_name}
+    for section in sections_for(type(config.world)):
+        for item in dataclasses.fields(getattr(config, section)):
+            table[f"{section}.{item.name}"] = getattr(getattr(config, section), item.name)
+    return table
+
+
+def to_json(config: Config) -> dict[str, Any]:
+    """For the run folder; `config_reading.from_json` reads it back."""
+    table: dict[str, Any] = {"format": FORMAT}
+    for section in sections_for(type(config.world)):
+        table[section] = dataclasses.asdict(getattr(config, section))
+    table["world"] = {"name": config.world_name, **table["world"]}
+    return table
+
+
+def changes_learning(config: Config, changed: frozenset[str]) -> list[str]:
+    """Those of the changed options that would change what is learned."""
+    known = known_options(type(config.world))
+    return sorted(key for key in changed if not known[key].free)

@@ -1,0 +1,58 @@
+"""Generalised advantage estimation (Schulman et al. 2016) with ends and cuts told apart.
+
+A terminated step has no future. A truncated step counts the value of the last sight. Rows that did not act (dead
+agents) get nothing and pass nothing on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from holdfast.compiled import kernel
+from holdfast.learner.batch import Batch, array
+
+
+@kernel
+def gae_kernel(reward, value, last_value, bootstrap, valid, terminated, truncated, discount, trace, advantage):  # type: ignore[no-untyped-def]
+    steps, rows = reward.shape
+    carry = np.zeros(rows)
+    following = np.empty(rows)
+    for row in range(rows):
+        following[row] = np.float64(last_value[row])
+    for t in range(steps - 1, -1, -1):
+        for row in range(rows):
+            now = np.float64(value[t, row])
+            if not valid[t, row]:
+                advantage[t, row] = 0.0
+                carry[row] = 0.0
+            else:
+                ahead = following[row]
+                if terminated[t, row]:
+                    ahead = 0.0
+                    carry[row] = 0.0
+                elif truncated[t, row]:
+                    ahead = np.float64(bootstrap[t, row])
+                    carry[row] = 0.0
+                surprise = np.float64(reward[t, row]) + discount * ahead - now
+                carry[row] = surprise + discount * trace * carry[row]
+                advantage[t, row] = np.float32(carry[row])
+            following[row] = now
+
+
+def gae(batch: Batch, discount: float, trace: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Advantages and returns [T, R]; a return is the advantage plus the value it was measured against."""
+    advantage = torch.zeros_like(batch.reward)
+    gae_kernel(
+        array(batch.reward),
+        array(batch.value),
+        array(batch.last_value),
+        array(batch.bootstrap),
+        array(batch.valid),
+        array(batch.terminated),
+        array(batch.truncated),
+        discount,
+        trace,
+        array(advantage),
+    )
+    return advantage, advantage + batch.value

@@ -1,0 +1,77 @@
+"""What one rollout leaves behind for the learner: named arrays [T, rows], a row being one agent of one lane.
+
+Allocated once by torch, so that every array begins at a cache line; `array()` gives NumPy the same memory. Any
+implementation of the update reads these arrays and the flat parameters of `optim.py`, and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from holdfast.worlds.api import Role
+from holdfast.worlds.spaces import Discrete
+
+
+class Batch(NamedTuple):
+    """T steps of R rows of one role."""
+
+    obs: torch.Tensor  # [T, R, ...] as the policy saw them: normalised float32, or image bytes
+    actions: torch.Tensor  # [T, R] or [T, R, K]
+    log_prob: torch.Tensor  # [T, R] of the action when it was taken
+    value: torch.Tensor  # [T, R] in units of reward
+    reward: torch.Tensor  # [T, R]
+    valid: torch.Tensor  # [T, R] bool: the agent was alive and acted
+    forced: torch.Tensor  # [T, R] bool: the action was not its own choice
+    terminated: torch.Tensor  # [T, R] bool: its episode reached an end, no future to count
+    truncated: torch.Tensor  # [T, R] bool: it was cut, the future counts as `bootstrap`
+    bootstrap: torch.Tensor  # [T, R] value of the last sight where truncated
+    starts: torch.Tensor  # [T, R] bool: first step of an episode, memory is empty
+    hidden: torch.Tensor  # [R, H] memory before the first step (H = 0 without a core)
+    last_value: torch.Tensor  # [R] value of what is seen after the last step
+
+    @property
+    def steps(self) -> int:
+        return self.reward.shape[0]
+
+    @property
+    def rows(self) -> int:
+        return self.reward.shape[1]
+
+
+def make_batch(role: Role, lanes: int, steps: int, core_size: int) -> Batch:
+    rows = lanes * role.agents
+    kept = torch.uint8 if role.observations.is_image else torch.float32
+    discrete = isinstance(role.actions, Discrete)
+    choice = (steps, rows) if discrete else (steps, rows, len(role.actions))
+    whole = torch.int64 if type(role.actions).__name__ != "Continuous" else torch.float32
+
+    def numbers() -> torch.Tensor:
+        return torch.zeros(steps, rows)
+
+    def flags() -> torch.Tensor:
+        return torch.zeros(steps, rows, dtype=torch.bool)
+
+    return Batch(
+        obs=torch.zeros(steps, rows, *role.observations.shape, dtype=kept),
+        actions=torch.zeros(choice, dtype=whole),
+        log_prob=numbers(),
+        value=numbers(),
+        reward=numbers(),
+        valid=flags(),
+        forced=flags(),
+        terminated=flags(),
+        truncated=flags(),
+        bootstrap=numbers(),
+        starts=flags(),
+        hidden=torch.zeros(rows, core_size),
+        last_value=torch.zeros(rows),
+    )
+
+
+def array(tensor: torch.Tensor) -> np.ndarray:
+    """The same memory as a NumPy array."""
+    shared: np.ndarray = tensor.detach().numpy()
+    return shared

@@ -1,0 +1,1 @@
+"""From world and policies to batches and evaluations."""

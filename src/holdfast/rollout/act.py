@@ -1,0 +1,56 @@
+"""Policies at work: what a role's network says about the rows of a world, with its memory carried along."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from holdfast.learner.ppo import Learner
+from holdfast.worlds.api import World
+
+
+def as_rows(buffer: np.ndarray) -> torch.Tensor:
+    """[N, A, ...] -> [N*A, ...], the same memory."""
+    return torch.from_numpy(buffer.reshape(-1, *buffer.shape[2:]))
+
+
+def seen(learner: Learner, raw: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+    """Observations as the policy sees them, written to `out`."""
+    if learner.observations is None:
+        out.copy_(raw)
+    else:
+        learner.observations.scale(raw.flatten(1), out.view(len(out), -1))
+    return out
+
+
+def seen_copy(learner: Learner, raw: torch.Tensor) -> torch.Tensor:
+    kept = torch.uint8 if learner.role.observations.is_image else torch.float32
+    return seen(learner, raw, torch.empty(raw.shape, dtype=kept))
+
+
+class PolicyActor:
+    """A learned policy as an `Act` for evaluations and videos: all roles, memory reset where an episode begins."""
+
+    def __init__(self, learners: dict[str, Learner], generator: torch.Generator | None = None) -> None:
+        self.learners = learners
+        self.generator = generator  # None: the likeliest action
+        self.hidden: dict[str, torch.Tensor] = {}
+
+    @torch.inference_mode()
+    def __call__(self, world: World) -> dict[str, np.ndarray]:
+        return {name: self._act(world, name, learner) for name, learner in self.learners.items()}
+
+    def _act(self, world: World, name: str, learner: Learner) -> np.ndarray:
+        policy, buffers = learner.policy, world.roles[name]
+        obs = seen_copy(learner, as_rows(buffers.obs))
+        starts = torch.from_numpy(np.repeat(world.clock.t == 0, learner.role.agents))
+        if name not in self.hidden:
+            self.hidden[name] = torch.zeros(len(obs), policy.core_size)
+        output = policy(obs, self.hidden[name], starts)
+        self.hidden[name] = output.hidden
+        if self.generator is None:
+            actions = policy.head.likeliest(output.actions, policy.extra)
+        else:
+            actions, _ = policy.head.sample(output.actions, policy.extra, self.generator)
+        chosen: np.ndarray = policy.head.for_world(actions).numpy()
+        return chosen.reshape(world.lanes, learner.role.agents, *chosen.shape[1:])

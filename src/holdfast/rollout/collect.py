@@ -1,0 +1,176 @@
+"""Collect: every lane plays some steps, every role acts in one forward pass, a batch per role is filled in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from holdfast.errors import NonFinite
+from holdfast.learner.batch import Batch, array
+from holdfast.learner.ppo import Learner
+from holdfast.rollout.act import as_rows, seen, seen_copy
+from holdfast.timing import Clock
+from holdfast.worlds.api import Episodes, World
+
+
+@dataclass
+class Memory:
+    """What recurrent policies carry from one step to the next, per role; part of the run's state."""
+
+    hidden: dict[str, torch.Tensor]  # [R, H]
+    starts: dict[str, torch.Tensor]  # [R] bool: the next step is the first of an episode
+
+
+def make_memory(learners: dict[str, Learner], lanes: int) -> Memory:
+    rows = {name: lanes * learner.role.agents for name, learner in learners.items()}
+    return Memory(
+        hidden={name: torch.zeros(rows[name], learner.policy.core_size) for name, learner in learners.items()},
+        starts={name: torch.ones(rows[name], dtype=torch.bool) for name in learners},
+    )
+
+
+class Cut(NamedTuple):
+    """Rows that were truncated in one step, kept to ask the value network about them all at once."""
+
+    t: int
+    rows: np.ndarray
+    obs: torch.Tensor
+    hidden: torch.Tensor
+
+
+@dataclass
+class Rollout:
+    """One call of `collect` under way."""
+
+    world: World
+    learners: dict[str, Learner]
+    batches: dict[str, Batch]
+    memory: Memory
+    generator: torch.Generator
+    episodes: list[Episodes] = field(default_factory=list)
+    cuts: dict[str, list[Cut]] = field(default_factory=dict)
+
+    def act(self, t: int) -> dict[str, np.ndarray]:
+        return {name: self._act(name, learner, t) for name, learner in self.learners.items()}
+
+    def _act(self, name: str, learner: Learner, t: int) -> np.ndarray:
+        batch, policy, buffers = self.batches[name], learner.policy, self.world.roles[name]
+        starts = self.memory.starts[name]
+        obs = seen(learner, as_rows(buffers.obs), batch.obs[t])
+        output = policy(obs, self.memory.hidden[name], starts)
+        actions, log_prob = policy.head.sample(output.actions, policy.extra, self.generator)
+        batch.actions[t] = actions
+        batch.log_prob[t] = log_prob
+        batch.value[t] = output.value
+        batch.starts[t] = starts
+        batch.valid[t] = as_rows(buffers.alive)
+        self.memory.hidden[name] = output.hidden
+        chosen: np.ndarray = policy.head.for_world(actions).numpy()
+        return chosen.reshape(self.world.lanes, learner.role.agents, *chosen.shape[1:])
+
+    def note(self, t: int) -> None:
+        """Write down what the step did."""
+        ended = self.world.terminated | self.world.truncated
+        any_ended = bool(ended.any())
+        if any_ended:
+            self.episodes.append(self.world.finished())
+        for name, learner in self.learners.items():
+            batch, buffers = self.batches[name], self.world.roles[name]
+            shape = buffers.alive.shape  # [N, A]
+            array(batch.reward)[t] = buffers.reward.reshape(-1)
+            array(batch.forced)[t] = buffers.forced.reshape(-1)
+            valid = array(batch.valid)[t].reshape(shape)
+            terminated = array(batch.terminated)[t].reshape(shape)
+            if not any_ended:
+                np.logical_and(valid, ~buffers.alive, out=terminated)
+                batch.truncated[t] = False
+                self.memory.starts[name] = torch.zeros(batch.rows, dtype=torch.bool)
+                continue
+            alive = np.where(ended[:, None], buffers.final_alive, buffers.alive)
+            np.logical_and(valid, ~alive | self.world.terminated[:, None], out=terminated)
+            truncated = valid & alive & self.world.truncated[:, None]
+            array(batch.truncated)[t] = truncated.reshape(-1)
+            self.memory.starts[name] = torch.from_numpy(np.repeat(ended, learner.role.agents))
+            self._keep_cut(name, learner, t, np.flatnonzero(truncated))
+
+    def _keep_cut(self, name: str, learner: Learner, t: int, rows: np.ndarray) -> None:
+        if len(rows):
+            last = seen_copy(learner, as_rows(self.world.roles[name].final_obs)[rows])
+            self.cuts.setdefault(name, []).append(Cut(t, rows, last, self.memory.hidden[name][rows]))
+
+    def look_ahead(self) -> None:
+        """Values of what lies beyond the batch: after the last step, and after each cut."""
+        for name, learner in self.learners.items():
+            batch = self.batches[name]
+            raw = as_rows(self.world.roles[name].obs)
+            output = learner.policy(seen_copy(learner, raw), self.memory.hidden[name], self.memory.starts[name])
+            batch.last_value.copy_(learner.value_in_reward(output.value))
+            batch.value.copy_(learner.value_in_reward(batch.value))
+            self._fill_bootstrap(learner, batch, self.cuts.get(name, []))
+
+    def _fill_bootstrap(self, learner: Learner, batch: Batch, cuts: list[Cut]) -> None:
+        batch.bootstrap.zero_()
+        if not cuts:
+            return
+        obs, hidden = torch.cat([cut.obs for cut in cuts]), torch.cat([cut.hidden for cut in cuts])
+        going_on = torch.zeros(len(obs), dtype=torch.bool)
+        values = learner.value_in_reward(learner.policy(obs, hidden, going_on).value)
+        steps = np.concatenate([np.full(len(cut.rows), cut.t) for cut in cuts])
+        batch.bootstrap[steps, np.concatenate([cut.rows for cut in cuts])] = values
+
+
+@torch.inference_mode()
+def collect(
+    world: World,
+    learners: dict[str, Learner],
+    batches: dict[str, Batch],
+    memory: Memory,
+    generator: torch.Generator,
+    clock: Clock,
+) -> Episodes | None:
+    """Fill the batches from the world's next steps; the episodes that ended meanwhile, if any did."""
+    rollout = Rollout(world, learners, batches, memory, generator)
+    for name, batch in batches.items():
+        batch.hidden.copy_(memory.hidden[name])
+    for t in range(next(iter(batches.values())).steps):
+        with clock("act"):
+            actions = rollout.act(t)
+        with clock("world"):
+            world.step(actions)
+        rollout.note(t)
+    with clock("act"):
+        rollout.look_ahead()
+    for name, batch in batches.items():
+        refuse_non_finite(name, batch, world)
+        _learn_observation_scale(learners[name], batch)
+    return Episodes.joined(rollout.episodes) if rollout.episodes else None
+
+
+def refuse_non_finite(name: str, batch: Batch, world: World) -> None:
+    """A NaN from the world must not reach the weights: name the array, step, lane and agent it came from."""
+    looked_at = {"observation": batch.obs, "reward": batch.reward, "value": batch.value}
+    for what, tensor in looked_at.items():
+        if not tensor.is_floating_point() or bool(torch.isfinite(tensor.sum())):
+            continue  # one sum is much cheaper than a test of every number; a finite sum has finite terms
+        places = np.argwhere(~np.isfinite(array(tensor)))
+        if len(places) == 0:
+            continue
+        t, row, *rest = (int(place) for place in places[0])
+        lane, agent = divmod(row, world.roles[name].alive.shape[1])
+        where = f" at index {rest}" if rest else ""
+        raise NonFinite(
+            f"world {world.spec.name}: the {what} of {name} {agent} in lane {lane} is not finite{where} "
+            f"(step {t} of the rollout); nothing was learned from this batch"
+        )
+
+
+def _learn_observation_scale(learner: Learner, batch: Batch) -> None:
+    """Take the batch into the running scale of observations, which the next batch will be seen through."""
+    scale = learner.observations
+    if scale is None:
+        return
+    flat = batch.obs.flatten(0, 1).flatten(1)[batch.valid.flatten()]
+    scale.update(scale.unscale(flat))

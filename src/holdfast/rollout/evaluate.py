@@ -1,0 +1,96 @@
+"""Evaluate: whole episodes on fixed seeds, one lane each, through the same world code as training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.errors import WorldError
+from holdfast.intervals import bootstrap_mean
+from holdfast.rng import derive
+from holdfast.worlds.api import Act, Episodes, World
+from holdfast.worlds.registry import make_world
+
+DURING_RUN, HELD_OUT = 0, 1  # blocks of seeds
+LANES_AT_ONCE = 256
+LONGEST_EPISODE = 1_000_000
+
+
+class Summary(NamedTuple):
+    """One evaluation in a line: the score's mean with its 95 % interval, and its worst episode."""
+
+    mean: float
+    low: float
+    high: float
+    worst: float
+    episodes: int
+
+
+def evaluation_keys(seed: int, block: int, episodes: int) -> np.ndarray:
+    """Episode keys of one block of an evaluation's seeds."""
+    base = derive(np.uint64(seed), np.uint64(block))
+    return np.array([derive(base, np.uint64(episode)) for episode in range(episodes)], np.uint64)
+
+
+class Evaluation(NamedTuple):
+    """A world to be judged in, and the seeds to be judged on."""
+
+    world_name: str
+    settings: Any
+    keys: np.ndarray
+    threads: int
+
+    def play(self, make_act: Callable[[World], Act]) -> Episodes:
+        """The episodes of these keys in their order, played by a policy made for the world."""
+        parts = np.array_split(self.keys, -(-len(self.keys) // LANES_AT_ONCE))
+        return Episodes.joined([self._play_part(make_act, keys) for keys in parts])
+
+    def _play_part(self, make_act: Callable[[World], Act], keys: np.ndarray) -> Episodes:
+        world = make_world(self.world_name, self.settings, len(keys), seed=0, threads=self.threads)
+        try:
+            return play_once(world, make_act(world), keys)
+        finally:
+            world.close()
+
+
+def play_once(world: World, act: Act, keys: np.ndarray) -> Episodes:
+    """One whole episode in every lane."""
+    world.reset(keys=keys)
+    waiting = np.ones(world.lanes, np.bool_)
+    tables = []
+    for _ in range(LONGEST_EPISODE):
+        world.step(act(world))
+        ended = (world.terminated | world.truncated) & waiting
+        if ended.any():
+            table = world.finished()
+            tables.append(table.take(waiting[table["lane"]]))
+            waiting &= ~ended
+            if not waiting.any():
+                table = Episodes.joined(tables)
+                return table.take(np.argsort(table["lane"]))
+    raise WorldError(f"world {world.spec.name}: {waiting.sum()} episodes did not end within {LONGEST_EPISODE} steps")
+
+
+def summary(episodes: Episodes, score: str) -> Summary:
+    values = episodes[score]
+    low, high = bootstrap_mean(values)
+    return Summary(float(values.mean()), low, high, float(values.min()), len(values))
+
+
+def yardstick_names(evaluation: Evaluation) -> list[str]:
+    world = make_world(evaluation.world_name, evaluation.settings, 1, seed=0)
+    try:
+        return list(world.yardsticks())
+    finally:
+        world.close()
+
+
+def play_yardsticks(evaluation: Evaluation) -> dict[str, Episodes]:
+    """The same episodes played by every policy that needs no learning."""
+
+    def chosen(name: str) -> Callable[[World], Act]:
+        return lambda world: world.yardsticks()[name]
+
+    return {name: evaluation.play(chosen(name)) for name in yardstick_names(evaluation)}

@@ -1,0 +1,1 @@
+"""Run folders: metrics, events, checkpoints, locks and what a resumed run needs."""

@@ -1,0 +1,40 @@
+"""SIGINT and SIGTERM ask the loop to save and stop; a second one stops at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class StopRequest:
+    """While open, the first signal is only remembered: the loop finishes its iteration, saves and exits."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> StopRequest:
+        self._before = {number: signal.signal(number, self._handle) for number in self.SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None:
+            os.write(sys.stderr.fileno(), b"\nstopped at once; the last checkpoint is whole\n")
+            os._exit(128 + number)
+        self.received = number
+        os.write(sys.stderr.fileno(), b"\nfinishing this iteration, then saving; once more to stop at once\n")
+
+    @property
+    def exit_status(self) -> int:
+        return 0 if self.received is None else 128 + self.received

@@ -1,0 +1,122 @@
+"""Everything that changes during a run, as one value that is saved and loaded whole.
+
+Weights, optimiser, normalisers, world arrays, recurrent memory, random generators and counters all hang from here. If
+something matters for the future of a run and is not in `State`, an interrupted run would not continue as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from holdfast.config import Config
+from holdfast.errors import CheckpointError
+from holdfast.learner.batch import Batch, make_batch
+from holdfast.learner.ppo import Learner, make_learners
+from holdfast.rng import derive
+from holdfast.rollout.collect import Memory, make_memory
+from holdfast.worlds.api import World
+from holdfast.worlds.registry import make_world
+
+WEIGHTS, ACTIONS, SHUFFLE = 1, 2, 3  # purposes of torch generators
+
+
+@dataclass
+class Counts:
+    """What has been done so far."""
+
+    iteration: int = 0
+    agent_steps: int = 0
+    episodes: int = 0
+    best_score: float | None = None
+    best_iteration: int = 0
+    solved: bool = False  # an evaluation reached run.stop_score
+
+
+@dataclass
+class State:
+    """A run at one moment."""
+
+    world: World
+    learners: dict[str, Learner]
+    memory: Memory
+    actions: torch.Generator  # draws actions
+    shuffle: torch.Generator  # shuffles minibatches
+    counts: Counts
+    batches: dict[str, Batch]  # rewritten by every rollout: not part of what is saved
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name, sharing memory with the live ones."""
+        found = {f"world/{name}": array for name, array in self.world.arrays().items()}
+        for role, learner in self.learners.items():
+            for part_name, part in learner.parts().items():
+                found |= {f"{role}/{part_name}/{name}": array for name, array in part.arrays().items()}
+            found[f"{role}/memory/hidden"] = self.memory.hidden[role].numpy()
+            found[f"{role}/memory/starts"] = self.memory.starts[role].numpy()
+        found["generators/actions"] = self.actions.get_state().numpy()
+        found["generators/shuffle"] = self.shuffle.get_state().numpy()
+        return found
+
+    def restore(self, arrays: Mapping[str, np.ndarray], counts: Mapping[str, Any]) -> list[str]:
+        """Become the state these arrays were taken from; notes for the user on what could not be exact."""
+        self.restore_learners(arrays)
+        for role in self.learners:
+            self.memory.hidden[role] = torch.from_numpy(np.array(arrays[f"{role}/memory/hidden"]))
+            self.memory.starts[role] = torch.from_numpy(np.array(arrays[f"{role}/memory/starts"]))
+        self.actions.set_state(torch.from_numpy(np.array(arrays["generators/actions"])))
+        self.shuffle.set_state(torch.from_numpy(np.array(arrays["generators/shuffle"])))
+        self.counts = Counts(**counts)
+        return self.world.restore(_below(arrays, "world/"))
+
+    def restore_learners(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Only what was learned, for evaluations and videos."""
+        restore_learners(self.learners, arrays)
+
+
+def restore_learners(learners: dict[str, Learner], arrays: Mapping[str, np.ndarray]) -> None:
+    for role, learner in learners.items():
+        for part_name, part in learner.parts().items():
+            mine, saved = part.arrays(), _below(arrays, f"{role}/{part_name}/")
+            wrong = [name for name in mine if name not in saved or saved[name].shape != mine[name].shape]
+            if wrong:
+                raise CheckpointError(
+                    f"the saved {role} {part_name} does not fit this configuration: {', '.join(wrong)}"
+                )
+            part.restore(saved)
+
+
+def _below(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def torch_generator(seed: int, purpose: int) -> torch.Generator:
+    return torch.Generator().manual_seed(int(derive(np.uint64(seed), np.uint64(purpose)) >> np.uint64(1)))
+
+
+def fresh_learners(config: Config, world: World) -> dict[str, Learner]:
+    return make_learners(config, world.spec.roles, torch_generator(config.run.seed, WEIGHTS))
+
+
+def initial_state(config: Config) -> State:
+    """A run before its first step."""
+    lanes, threads, seed = config.rollout.lanes, config.rollout.threads, config.run.seed
+    torch.set_num_threads(threads)
+    world = make_world(config.world_name, config.world, lanes, seed, threads)
+    world.reset()
+    learners = fresh_learners(config, world)
+    sizes = {role.name: learners[role.name].policy.core_size for role in world.spec.roles}
+    return State(
+        world=world,
+        learners=learners,
+        memory=make_memory(learners, lanes),
+        actions=torch_generator(seed, ACTIONS),
+        shuffle=torch_generator(seed, SHUFFLE),
+        counts=Counts(),
+        batches={
+            role.name: make_batch(role, lanes, config.rollout.steps, sizes[role.name]) for role in world.spec.roles
+        },
+    )

@@ -1,0 +1,327 @@
+"""The loop: collect, learn, record, evaluate, decide, save. It reads top to bottom and has no maths in it.
+
+Whoever wants to watch (a terminal, a test) passes a `Watch`; the loop itself prints nothing and knows no view.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+import psutil
+
+from holdfast.config import Config
+from holdfast.learner.ppo import UpdateResult, update
+from holdfast.rollout.act import PolicyActor
+from holdfast.rollout.collect import collect
+from holdfast.rollout.evaluate import (
+    DURING_RUN,
+    HELD_OUT,
+    Evaluation,
+    Summary,
+    evaluation_keys,
+    play_yardsticks,
+    summary,
+)
+from holdfast.runs.checkpoint import Checkpoints, Saved
+from holdfast.runs.folder import Run
+from holdfast.runs.metrics import METRICS, MetricsWriter, Stream, cut_back, known_names
+from holdfast.runs.signals import StopRequest
+from holdfast.state import Counts, State, initial_state, torch_generator
+from holdfast.timing import Clock
+from holdfast.worlds.api import Episodes
+
+SAMPLED_EVALUATION = 4  # purpose of a torch generator
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One iteration, for whoever watches."""
+
+    counts: Counts
+    metrics: dict[str, float | int]
+    agent_steps_per_s: float
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended: the policy on held-out episodes beside the policies that need no learning."""
+
+    outcome: str  # finished, solved or interrupted
+    counts: Counts
+    score_name: str
+    scores: dict[str, Summary]  # learned first
+    elapsed_s: float
+    agent_steps_per_s: float
+    peak_memory_mb: float
+    phases: dict[str, float]  # share of the time
+    exit_status: int
+
+
+class Watch(Protocol):
+    """What a view of a running loop answers to."""
+
+    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None: ...
+    def iteration(self, progress: Progress) -> None: ...
+    def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None: ...
+    def finished(self, run: Run, result: Result) -> None: ...
+
+
+class Training:
+    """A run in progress: its state, its folder, and the files it writes to."""
+
+    def __init__(self, config: Config, run: Run, watch: Watch) -> None:
+        self.config, self.run, self.watch = config, run, watch
+        self.clock = Clock()
+        self.checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
+        self.events = Stream(run.folder / "events.jsonl")
+        self.state = initial_state(config)
+        self.steps_before = 0
+        self.scores: dict[str, Summary] = {}  # of the yardsticks, on the seeds used during the run
+
+    # --- beginning and continuing ------------------------------------------------------------------------------------
+
+    def start(self, saved: Saved | None = None, notes: list[str] | None = None) -> Result:
+        """Run the loop from the beginning, or from a checkpoint."""
+        notes = list(notes or [])
+        if saved is not None:
+            notes += self._continue_from(saved)
+        self._open_streams()
+        self.event("resumed" if saved else "started", notes=notes)
+        self.watch.started(self.config, self.run, self.state, notes)
+        try:
+            self._judge_yardsticks()
+            result = self.loop()
+        except Exception as error:
+            self.event("failed", error=type(error).__name__, text=str(error))
+            raise
+        finally:
+            self._close()
+        self.run.write_json("result.json", asdict(result))
+        self.watch.finished(self.run, result)
+        return result
+
+    def _continue_from(self, saved: Saved) -> list[str]:
+        notes = self.state.restore(saved.arrays, saved.facts["counts"])
+        self.steps_before = self.state.counts.agent_steps
+        self.checkpoints.drop_after(self.state.counts.iteration)
+        if self.state.counts.best_iteration:  # the process may have died between saving the best and saying so
+            self.checkpoints.mark_best(self.state.counts.best_iteration)
+        for stream, position in saved.facts["streams"].items():
+            cut_back(self.run.folder / stream, position)
+        return notes
+
+    def _open_streams(self) -> None:
+        spec = self.state.world.spec
+        roles, columns = [role.name for role in spec.roles], list(spec.columns)
+        board = self.state.counts.iteration if self.config.run.tensorboard else None
+        self.metrics = MetricsWriter(self.run.folder, known_names(METRICS, roles, columns), board)
+        self.timing = Stream(self.run.folder / "timing.jsonl")
+
+    def _close(self) -> None:
+        self.metrics.close()
+        self.timing.close()
+        self.events.close()
+        self.state.world.close()
+
+    # --- the loop ----------------------------------------------------------------------------------------------------
+
+    def loop(self) -> Result:
+        state, config = self.state, self.config
+        with StopRequest() as stop:
+            while not self.done and stop.received is None:
+                begun, before = time.perf_counter(), dict(self.clock.seconds)
+                with self.clock("collect"):
+                    episodes = collect(
+                        state.world, state.learners, state.batches, state.memory, state.actions, self.clock
+                    )
+                with self.clock("learn"):
+                    progress = state.counts.iteration / config.run.iterations
+                    updates = {
+                        role: update(learner, state.batches[role], progress, state.shuffle)
+                        for role, learner in state.learners.items()
+                    }
+                metrics = self.record(episodes, updates)
+                if self.due(config.evaluation.every):
+                    with self.clock("evaluate"):
+                        metrics |= self.decide(self.evaluate(DURING_RUN, config.evaluation.episodes))
+                self.write(metrics, time.perf_counter() - begun, before)
+                if self.due(config.checkpoint.every) or self.done or stop.received is not None or self.improved:
+                    with self.clock("save"):
+                        self.save()
+            if stop.received is not None:
+                self.event("interrupted", signal=stop.received)
+            return self.conclude(stop)
+
+    @property
+    def done(self) -> bool:
+        return self.state.counts.solved or self.state.counts.iteration >= self.config.run.iterations
+
+    @property
+    def improved(self) -> bool:
+        return self.state.counts.best_iteration == self.state.counts.iteration
+
+    def due(self, every: int) -> bool:
+        return every > 0 and self.state.counts.iteration % every == 0
+
+    # --- record ------------------------------------------------------------------------------------------------------
+
+    def record(self, episodes: Episodes | None, updates: dict[str, UpdateResult]) -> dict[str, float | int]:
+        counts = self.state.counts
+        counts.iteration += 1
+        counts.agent_steps += sum(int(batch.valid.sum()) for batch in self.state.batches.values())
+        counts.episodes += len(episodes) if episodes else 0
+        metrics: dict[str, float | int] = {
+            "iteration": counts.iteration,
+            "agent_steps": counts.agent_steps,
+            "episodes": counts.episodes,
+        }
+        if episodes:
+            metrics |= {f"episode.{name}": float(episodes[name].mean()) for name in self.state.world.spec.columns}
+        for role, result in updates.items():
+            metrics |= {f"learner.{role}.{name}": value for name, value in result._asdict().items()}
+        return metrics
+
+    def write(self, metrics: dict[str, float | int], seconds: float, before: dict[str, float]) -> None:
+        self.metrics.write(metrics)
+        acted = sum(int(batch.valid.sum()) for batch in self.state.batches.values())
+        spent = {name: total - before.get(name, 0.0) for name, total in self.clock.seconds.items()}
+        self.timing.write(
+            {
+                "iteration": self.state.counts.iteration,
+                "elapsed_s": round(self.clock.elapsed_s, 4),
+                "agent_steps_per_s": round(acted / seconds, 1),
+                "memory_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
+                **{f"phase.{name}_s": round(value, 6) for name, value in spent.items()},
+            }
+        )
+        self.watch.iteration(Progress(self.state.counts, metrics, acted / seconds, self.clock))
+
+    def event(self, kind: str, **facts: object) -> None:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        self.events.write({"event": kind, "time": moment, "iteration": self.state.counts.iteration, **facts})
+
+    # --- evaluate and decide -----------------------------------------------------------------------------------------
+
+    def evaluation(self, block: int, episodes: int) -> Evaluation:
+        keys = evaluation_keys(self.config.evaluation.seed, block, episodes)
+        return Evaluation(self.config.world_name, self.config.evaluation_world, keys, self.config.rollout.threads)
+
+    def evaluate(self, block: int, count: int) -> Episodes:
+        """The policy as it is now, on the block's seeds; kept whole in `evals/`."""
+        generator = None
+        if self.config.evaluation.sampled:
+            generator = torch_generator(self.config.evaluation.seed, SAMPLED_EVALUATION)
+        episodes = self.evaluation(block, count).play(lambda world: PolicyActor(self.state.learners, generator))
+        name = "final" if block == HELD_OUT else f"{self.state.counts.iteration:06d}"
+        self._keep_evaluation(name, {"learned": episodes})
+        return episodes
+
+    def _keep_evaluation(self, name: str, tables: dict[str, Episodes]) -> None:
+        score = self.state.world.spec.score
+        content = {
+            who: {
+                "summary": summary(episodes, score)._asdict(),
+                "episodes": {column: values.tolist() for column, values in episodes.columns.items()},
+            }
+            for who, episodes in tables.items()
+        }
+        self.run.write_json(
+            f"evals/{name}.json", {"iteration": self.state.counts.iteration, "score": score, "policies": content}
+        )
+
+    def _judge_yardsticks(self) -> None:
+        if self.config.evaluation.every == 0 or self.done:
+            return
+        with self.clock("yardsticks"):
+            played = play_yardsticks(self.evaluation(DURING_RUN, self.config.evaluation.episodes))
+        self._keep_evaluation("yardsticks", played)
+        self.scores = {name: summary(table, self.state.world.spec.score) for name, table in played.items()}
+
+    def decide(self, episodes: Episodes) -> dict[str, float | int]:
+        """Is this the best so far, and is it good enough to stop? The evidence goes to `events.jsonl`."""
+        counts, spec = self.state.counts, self.state.world.spec
+        found = summary(episodes, spec.score)
+        if counts.best_score is None or found.mean > counts.best_score:
+            counts.best_score, counts.best_iteration = found.mean, counts.iteration
+        goal = self.config.run.stop_score
+        counts.solved = goal is not None and found.mean >= goal
+        self.event("evaluation", score=found._asdict(), best=counts.best_score, goal=goal, solved=counts.solved)
+        self.watch.evaluated(counts.iteration, {"learned": found, **self.scores})
+        return {
+            "evaluation.score": found.mean,
+            "evaluation.score_low": found.low,
+            "evaluation.score_high": found.high,
+            "evaluation.score_worst": found.worst,
+            **{f"evaluation.{name}": float(episodes[name].mean()) for name in spec.columns},
+        }
+
+    # --- save --------------------------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        iteration = self.state.counts.iteration
+        streams = {"metrics.jsonl": self.metrics.stream.position(), "timing.jsonl": self.timing.position()}
+        facts = {"counts": asdict(self.state.counts), "streams": streams}
+        self.checkpoints.save(iteration, self.state.arrays(), facts)
+        if self.improved:
+            self.checkpoints.mark_best(iteration)
+        self.event("checkpoint", best=self.improved)
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def conclude(self, stop: StopRequest) -> Result:
+        """The last word: the policy on episodes it was never judged by, beside the yardsticks on the same ones."""
+        scores: dict[str, Summary] = {}
+        exit_status = stop.exit_status
+        if exit_status == 0:
+            count = self.config.evaluation.final_episodes
+            with self.clock("evaluate"):
+                tables = {"learned": self.evaluate(HELD_OUT, count)}
+            with self.clock("yardsticks"):
+                tables |= play_yardsticks(self.evaluation(HELD_OUT, count))
+            self._keep_evaluation("final", tables)
+            scores = {name: summary(table, self.state.world.spec.score) for name, table in tables.items()}
+        outcome = "interrupted" if exit_status else "solved" if self.state.counts.solved else "finished"
+        if exit_status == 0:
+            self.event(outcome, scores={name: found._asdict() for name, found in scores.items()})
+        return Result(
+            outcome=outcome,
+            counts=self.state.counts,
+            score_name=self.state.world.spec.score,
+            scores=scores,
+            elapsed_s=self.clock.elapsed_s,
+            agent_steps_per_s=self._speed(),
+            peak_memory_mb=peak_memory_mb(),
+            phases=self.clock.shares(),
+            exit_status=exit_status,
+        )
+
+    def _speed(self) -> float:
+        working = sum(self.clock.seconds.get(phase, 0.0) for phase in ("collect", "act", "world", "learn"))
+        return (self.state.counts.agent_steps - self.steps_before) / working if working else 0.0
+
+
+def peak_memory_mb() -> float:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def train(config: Config, run: Run, watch: Watch) -> Result:
+    """A new run from its first step."""
+    return Training(config, run, watch).start()
+
+
+def resume(config: Config, run: Run, watch: Watch, notes: list[str] | None = None) -> Result:
+    """Go on from the newest whole checkpoint, or from the first step if none was written yet."""
+    checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
+    if not checkpoints.names():
+        for stream in ("metrics.jsonl", "timing.jsonl"):
+            cut_back(run.folder / stream, 0)
+        return Training(config, run, watch).start(
+            notes=[*(notes or []), "no checkpoint yet: starting from the first step"]
+        )
+    saved, damage = checkpoints.load_latest()
+    return Training(config, run, watch).start(saved, [*(notes or []), *damage])

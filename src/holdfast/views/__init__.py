@@ -1,0 +1,1 @@
+"""Views read run folders; nothing in the loop imports them."""

@@ -1,0 +1,76 @@
+"""What a run would do, without doing it: the resolved configuration, sizes, memory and evaluations to come."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from holdfast.config import Config, to_json
+from holdfast.learner.batch import make_batch
+from holdfast.learner.policy import Policy
+from holdfast.state import WEIGHTS, torch_generator
+from holdfast.worlds.api import WorldSpec
+from holdfast.worlds.registry import make_world
+
+
+def spec_of(config: Config) -> WorldSpec:
+    """The world's spec, by making the world once with one lane."""
+    world = make_world(config.world_name, config.world, 1, config.run.seed)
+    world.close()
+    return world.spec
+
+
+def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
+    lanes, steps, iterations = config.rollout.lanes, config.rollout.steps, config.run.iterations
+    roles: dict[str, Any] = {}
+    for role in spec.roles:
+        policy = Policy(role, config.policy, torch_generator(config.run.seed, WEIGHTS))
+        batch = make_batch(role, 1, steps, policy.core_size)
+        per_lane = sum(tensor.numel() * tensor.element_size() for tensor in batch)
+        rows = lanes * steps * role.agents
+        roles[role.name] = {
+            "agents": role.agents,
+            "observations": list(role.observations.shape),
+            "actions": str(role.actions),
+            "parameters": sum(parameter.numel() for parameter in policy.parameters()),
+            "agent_steps_per_iteration": rows,
+            "gradient_steps_per_iteration": config.learner.epochs * max(1, rows // config.learner.minibatch),
+            "batch_mb": round(per_lane * lanes / 1e6, 2),
+        }
+    every = config.evaluation.every
+    return {
+        "roles": roles,
+        "agent_steps": sum(role["agent_steps_per_iteration"] for role in roles.values()) * iterations,
+        "evaluations_at": [i for i in range(1, iterations + 1) if every and i % every == 0],
+        "evaluation_episodes": config.evaluation.episodes,
+        "final_episodes": config.evaluation.final_episodes,
+        "checkpoints_at": [i for i in range(1, iterations + 1) if i % config.checkpoint.every == 0 or i == iterations],
+    }
+
+
+def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
+    content = {"config": to_json(config), **facts(config, spec)}
+    if as_json:
+        print(json.dumps(content))
+        return 0
+    for section, values in content["config"].items():
+        if isinstance(values, dict):
+            print(f"[{section}]")
+            for key, value in values.items():
+                print(f"  {key} = {value}")
+    for name, role in content["roles"].items():
+        print(f"role {name}")
+        for key, value in role.items():
+            print(f"  {key.replace('_', ' ')}: {value}")
+    print(f"agent-steps in all: at most {content['agent_steps']:,}")
+    when = _shortened(content["evaluations_at"])
+    print(f"evaluations of {content['evaluation_episodes']} episodes at iterations: {when}")
+    print(f"final evaluation: {content['final_episodes']} episodes on held-out seeds")
+    print(f"checkpoints at iterations: {_shortened(content['checkpoints_at'])}")
+    print("nothing was run")
+    return 0
+
+
+def _shortened(numbers: list[int]) -> str:
+    shown = [str(number) for number in numbers]
+    return ", ".join(shown if len(shown) <= 12 else [*shown[:5], "...", *shown[-2:]]) or "none"

@@ -1,0 +1,70 @@
+"""Judge and film the policy of a run that exists: the same evaluation code as during training, on held-out seeds."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from holdfast.config import Config
+from holdfast.errors import ConfigError, UnknownName, nearest
+from holdfast.learner.ppo import Learner
+from holdfast.rollout.act import PolicyActor
+from holdfast.rollout.evaluate import HELD_OUT, Evaluation, Summary, evaluation_keys, play_yardsticks, summary
+from holdfast.runs.folder import Run
+from holdfast.runs.reopen import config_of, load_learners
+from holdfast.state import ACTIONS, torch_generator
+from holdfast.worlds.api import Act, World
+from holdfast.worlds.registry import make_world
+
+
+def held_out(config: Config, episodes: int) -> Evaluation:
+    if episodes < 1:
+        raise ConfigError([f"--episodes {episodes}: must be at least 1"])
+    keys = evaluation_keys(config.evaluation.seed, HELD_OUT, episodes)
+    return Evaluation(config.world_name, config.evaluation_world, keys, config.rollout.threads)
+
+
+def learned_actor(config: Config, learners: dict[str, Learner], sampled: bool) -> PolicyActor:
+    return PolicyActor(learners, torch_generator(config.evaluation.seed, ACTIONS) if sampled else None)
+
+
+def judge(run: Run, checkpoint: str, episodes: int, sampled: bool) -> tuple[dict[str, Summary], str]:
+    """Scores of the policy and of every yardstick on the same episodes, and the score's name."""
+    config = config_of(run)
+    evaluation = held_out(config, episodes)
+    learners, _ = load_learners(run, config, checkpoint)
+    played = {"learned": evaluation.play(lambda world: learned_actor(config, learners, sampled))}
+    played |= play_yardsticks(evaluation)
+    world = make_world(config.world_name, config.evaluation_world, 1, seed=0)
+    score = world.spec.score
+    world.close()
+    return {name: summary(table, score) for name, table in played.items()}, score
+
+
+def film(run: Run, arguments: argparse.Namespace) -> Path:
+    """One held-out episode as a video file."""
+    from holdfast.views.video import episode_frames, write_video
+
+    config = config_of(run)
+    world = make_world(config.world_name, config.evaluation_world, 1, seed=0, threads=config.rollout.threads)
+    act = _chosen_policy(run, config, world, arguments)
+    key = evaluation_keys(config.evaluation.seed, HELD_OUT, arguments.episode + 1)[-1]
+    path = Path(arguments.video) if arguments.video else run.folder / "media" / "play.mp4"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return write_video(path, episode_frames(world, act, key), fps=arguments.fps)
+    finally:
+        world.close()
+
+
+def _chosen_policy(run: Run, config: Config, world: World, arguments: argparse.Namespace) -> Act:
+    if arguments.policy == "learned":
+        learners, _ = load_learners(run, config, arguments.checkpoint)
+        return learned_actor(config, learners, arguments.sampled)
+    known = world.yardsticks()
+    if arguments.policy not in known:
+        names = ["learned", *known]
+        raise UnknownName(
+            f"no policy {arguments.policy!r}{nearest(arguments.policy, names)}; there are {', '.join(names)}"
+        )
+    return known[arguments.policy]

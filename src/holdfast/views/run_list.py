@@ -1,0 +1,76 @@
+"""The list of runs: what each is, how far it came, and whether it is still going."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import HoldfastError
+from holdfast.runs.folder import Run, all_runs
+from holdfast.runs.metrics import read_lines
+
+
+def is_locked(folder: Path) -> bool:
+    try:
+        with (folder / "lock").open("r") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def status_of(folder: Path) -> str:
+    if is_locked(folder):
+        return "running"
+    last = [record["event"] for record in read_lines(folder / "events.jsonl") if "event" in record]
+    ended = [event for event in last if event in ("finished", "solved", "interrupted", "failed", "started", "resumed")]
+    if not ended:
+        return "never started"
+    return "killed" if ended[-1] in ("started", "resumed") else ended[-1]
+
+
+def describe(run: Run) -> dict[str, Any]:
+    try:
+        config = run.describe()["config"]
+        world, total = config["world"]["name"], config["run"]["iterations"]
+    except (HoldfastError, KeyError, TypeError):
+        return {"run": run.name, "status": "unreadable run.json"}
+    metrics = read_lines(run.folder / "metrics.jsonl")
+    scores = [record["evaluation.score"] for record in metrics if "evaluation.score" in record]
+    return {
+        "run": run.name,
+        "world": world,
+        "status": status_of(run.folder),
+        "iteration": metrics[-1]["iteration"] if metrics else 0,
+        "iterations": total,
+        "agent_steps": metrics[-1]["agent_steps"] if metrics else 0,
+        "last_score": scores[-1] if scores else None,
+        "best_score": max(scores) if scores else None,
+    }
+
+
+def list_runs(root: str, as_json: bool) -> int:
+    found = [describe(run) for run in all_runs(root)]
+    if as_json:
+        print(json.dumps(found))
+        return 0
+    if not found:
+        print(f"no runs in {root}/; start one with: holdfast train template")
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("run", "world", "status", "iteration", "agent-steps", "last score", "best score")
+    for row in found:
+        if "world" not in row:
+            table.add_row(row["run"], "", row["status"], "", "", "", "")
+            continue
+        scores = ["" if row[key] is None else f"{row[key]:.4g}" for key in ("last_score", "best_score")]
+        of = f"{row['iteration']}/{row['iterations']}"
+        table.add_row(row["run"], row["world"], row["status"], of, f"{row['agent_steps']:,}", *scores)
+    Console().print(table)
+    return 0

@@ -1,0 +1,175 @@
+"""What a person sees while a run goes on: a live table on a terminal, plain flushed lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from holdfast.config import Config
+from holdfast.rollout.evaluate import Summary
+from holdfast.runs.folder import Run
+from holdfast.state import State
+from holdfast.train import Progress as LoopProgress
+from holdfast.train import Result
+
+
+def make_watch(quiet: bool, stream: Any = None) -> Quiet | Plain | LiveView:
+    stream = stream or sys.stdout
+    if quiet:
+        return Quiet()
+    return LiveView(Console(file=stream)) if stream.isatty() else Plain(stream)
+
+
+class Quiet:
+    """Says nothing while the run goes on."""
+
+    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None:
+        for note in notes:
+            print(f"note: {note}", file=sys.stderr, flush=True)
+
+    def iteration(self, progress: LoopProgress) -> None: ...
+    def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None: ...
+    def finished(self, run: Run, result: Result) -> None: ...
+
+
+def opening(config: Config, run: Run, state: State) -> list[str]:
+    parameters = {role: sum(p.numel() for p in one.policy.parameters()) for role, one in state.learners.items()}
+    sizes = ", ".join(f"{role} {count:,} parameters" for role, count in parameters.items())
+    begun = state.counts.iteration
+    return [
+        f"run {run.name} in {run.folder}",
+        f"world {config.world_name}, {config.rollout.lanes} lanes x {config.rollout.steps} steps, {sizes}, "
+        f"{config.rollout.threads} threads (kernels and torch)",
+        f"iteration {begun} of {config.run.iterations}" + (" (resumed)" if begun else ""),
+    ]
+
+
+def score_line(iteration: int, scores: dict[str, Summary]) -> str:
+    found = scores["learned"]
+    others = ", ".join(f"{name} {other.mean:.3f}" for name, other in scores.items() if name != "learned")
+    beside = f" | {others}" if others else ""
+    return (
+        f"evaluation {iteration}: {found.mean:.3f} [{found.low:.3f}, {found.high:.3f}] worst {found.worst:.3f}{beside}"
+    )
+
+
+def shares_line(shares: dict[str, float]) -> str:
+    return ", ".join(f"{name} {100 * share:.0f}%" for name, share in shares.items() if share >= 0.005)
+
+
+class Plain:
+    """One flushed line per event; iterations at most every few seconds."""
+
+    EVERY_S = 2.0
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.last_s = -self.EVERY_S
+        self.total = 0
+
+    def say(self, text: str) -> None:
+        print(text, file=self.stream, flush=True)
+
+    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None:
+        self.total = config.run.iterations
+        for line in [*opening(config, run, state), *(f"note: {note}" for note in notes)]:
+            self.say(line)
+
+    def iteration(self, progress: LoopProgress) -> None:
+        elapsed = progress.clock.elapsed_s
+        if elapsed - self.last_s >= self.EVERY_S or progress.counts.iteration == self.total:
+            self.last_s = elapsed
+            self.say(
+                f"[{elapsed:6.1f} s] iteration {progress.counts.iteration}/{self.total}, "
+                f"{progress.counts.agent_steps:,} agent-steps, {progress.agent_steps_per_s:,.0f}/s, "
+                + key_numbers(progress.metrics)
+            )
+
+    def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None:
+        self.say(score_line(iteration, scores))
+
+    def finished(self, run: Run, result: Result) -> None:
+        print_result(run, result, Console(file=self.stream, width=100))
+
+
+def key_numbers(metrics: dict[str, float | int]) -> str:
+    """Episode means and entropies, the numbers one looks at first."""
+    wanted = [name for name in metrics if name.startswith("episode.") or name.endswith(".entropy")]
+    return ", ".join(f"{name.removeprefix('episode.').removeprefix('learner.')} {metrics[name]:.3g}" for name in wanted)
+
+
+class LiveView:
+    """A progress bar with ETA, rates, where the time goes and the last evaluation, redrawn in place."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.completed}/{task.total}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            expand=True,
+        )
+        self.live = Live(console=console, refresh_per_second=8, transient=True)
+        self.last_evaluation = "no evaluation yet"
+
+    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None:
+        for line in opening(config, run, state):
+            self.console.print(line, highlight=False)
+        for note in notes:
+            self.console.print(f"[yellow]note:[/] {note}", highlight=False)
+        self.task = self.bar.add_task(run.name, total=config.run.iterations, completed=state.counts.iteration)
+        self.live.update(self.bar)
+        self.live.start()
+
+    def iteration(self, progress: LoopProgress) -> None:
+        self.bar.update(self.task, completed=progress.counts.iteration)
+        table = Table.grid(padding=(0, 2))
+        table.add_row("agent-steps", f"{progress.counts.agent_steps:,}  ({progress.agent_steps_per_s:,.0f}/s)")
+        table.add_row("training", key_numbers(progress.metrics))
+        table.add_row("time goes to", shares_line(progress.clock.shares()))
+        table.add_row("last evaluation", self.last_evaluation)
+        self.live.update(Group(self.bar, table))
+
+    def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None:
+        self.last_evaluation = score_line(iteration, scores)
+
+    def finished(self, run: Run, result: Result) -> None:
+        self.live.stop()
+        print_result(run, result, self.console)
+
+    def close(self) -> None:
+        self.live.stop()
+
+
+def scores_table(scores: dict[str, Summary], score_name: str) -> Table:
+    table = Table("policy", f"{score_name}, mean", "95 % interval", "worst episode", "episodes")
+    ordered = sorted(scores.items(), key=lambda item: -item[1].mean)
+    for name, found in ordered:
+        style = "bold" if name == "learned" else ""
+        interval = f"{found.low:.4g} to {found.high:.4g}"
+        table.add_row(name, f"{found.mean:.4g}", interval, f"{found.worst:.4g}", str(found.episodes), style=style)
+    return table
+
+
+def print_result(run: Run, result: Result, console: Console) -> None:
+    counts = result.counts
+    console.print(
+        f"{result.outcome} after {counts.iteration} iterations, {counts.agent_steps:,} agent-steps, "
+        f"{result.elapsed_s:.1f} s; {result.agent_steps_per_s:,.0f} agent-steps/s; "
+        f"peak memory {result.peak_memory_mb:,.0f} MB",
+        highlight=False,
+    )
+    console.print(f"time went to {shares_line(result.phases)}", highlight=False)
+    if result.scores:
+        console.print(scores_table(result.scores, result.score_name))
+    if result.outcome == "interrupted":
+        console.print(f"saved; continue with: holdfast resume {run.name}", highlight=False)

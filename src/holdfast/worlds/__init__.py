@@ -1,0 +1,1 @@
+"""Worlds: batches of episodes as arrays, and the contract they keep (`api.py`)."""

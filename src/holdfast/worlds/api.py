@@ -1,0 +1,305 @@
+"""The contract between a world and everything that trains or watches it.
+
+A world is N lanes, each one episode at a time, as arrays allocated once and filled in place. `World` is the contract;
+`ArrayWorld` gives it to any world whose whole state is arrays with the lane as first axis. `docs/new_world.md` walks
+through the smallest one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from holdfast.errors import ConfigError, SituationError, nearest
+from holdfast.worlds.lanes import Lanes, make_lanes, random_actions
+from holdfast.worlds.memory import aligned
+from holdfast.worlds.spaces import Actions, Continuous, Discrete, MultiDiscrete, Observations
+
+__all__ = ["ArrayWorld", "Episodes", "LevelParameter", "Plan", "Role", "RoleBuffers", "Situation", "World", "WorldSpec"]
+
+Act = Callable[["World"], dict[str, np.ndarray]]
+
+
+class Role(NamedTuple):
+    """One side of a world: how many agents play it in each lane, what they see and what they may do."""
+
+    name: str
+    agents: int
+    observations: Observations
+    actions: Actions
+
+
+class LevelParameter(NamedTuple):
+    """A number that a plan may set for the next episodes of a lane."""
+
+    name: str
+    default: float
+    low: float
+    high: float
+    meaning: str
+
+
+class WorldSpec(NamedTuple):
+    """What a learner needs to know of a world, and nothing of how it works."""
+
+    name: str
+    version: int  # raised when saved lanes of an older version can no longer be loaded
+    roles: tuple[Role, ...]
+    columns: tuple[str, ...]  # numbers per ended episode, `length` and one return per role among them
+    score: str  # the column an evaluation is judged by; more is better
+    level: tuple[LevelParameter, ...] = ()
+
+
+class RoleBuffers(NamedTuple):
+    """The arrays of one role, N lanes by A agents; also a valid argument of kernels."""
+
+    obs: np.ndarray  # [N, A, ...] what the agents see now (after an end: the next episode's first sight)
+    reward: np.ndarray  # [N, A] f32 of the last step
+    alive: np.ndarray  # [N, A] bool: will act in the next step
+    forced: np.ndarray  # [N, A] bool: the last action was not the agent's own choice, its policy learns nothing from it
+    final_obs: np.ndarray  # [N, A, ...] last sight of the episode that ended in the last step
+    final_alive: np.ndarray  # [N, A] bool: still alive when that episode ended
+
+
+class Plan(NamedTuple):
+    """What the next resets of some lanes use."""
+
+    level: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Saved lanes: one row per lane of every array, fit to start episodes from in any lane of an equal world."""
+
+    world: str
+    version: int
+    rows: dict[str, np.ndarray]
+    live: tuple[Any, ...] = ()  # copies of foreign environments; never written to disk
+
+    def __len__(self) -> int:
+        return len(next(iter(self.rows.values())))
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """A table of ended episodes, one array per column."""
+
+    columns: dict[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.columns["lane"])
+
+    def __getitem__(self, column: str) -> np.ndarray:
+        return self.columns[column]
+
+    @staticmethod
+    def joined(tables: list[Episodes]) -> Episodes:
+        names = tables[0].columns
+        return Episodes({name: np.concatenate([table[name] for table in tables]) for name in names})
+
+    def take(self, rows: np.ndarray) -> Episodes:
+        return Episodes({name: column[rows] for name, column in self.columns.items()})
+
+
+def make_buffers(role: Role, lanes: int) -> RoleBuffers:
+    """Empty buffers of a role."""
+    pair = (lanes, role.agents)
+    seen = (*pair, *role.observations.shape)
+    return RoleBuffers(
+        obs=aligned(seen, role.observations.dtype),
+        reward=aligned(pair, np.float32),
+        alive=aligned(pair, np.bool_),
+        forced=aligned(pair, np.bool_),
+        final_obs=aligned(seen, role.observations.dtype),
+        final_alive=aligned(pair, np.bool_),
+    )
+
+
+class World(ABC):
+    """N lanes of one world. Construct with (settings, lanes, seed, threads); call `reset()` once, then `step`.
+
+    After `step`, a lane whose episode ended has `terminated` or `truncated` set, never both; its `obs` already hold
+    the next episode. An agent's own end is `alive` turning false, seen in `final_alive` where the lane ended too.
+    """
+
+    Settings: ClassVar[type]
+    spec: WorldSpec
+
+    def __init__(self, spec: WorldSpec, lanes: int, seed: int, threads: int) -> None:
+        self.spec = spec
+        self.lanes = lanes
+        self.threads = threads
+        self.seed = seed
+        self.clock: Lanes = make_lanes(lanes, seed, spec.columns, [parameter.default for parameter in spec.level])
+        self.roles: dict[str, RoleBuffers] = {role.name: make_buffers(role, lanes) for role in spec.roles}
+
+    @property
+    def terminated(self) -> np.ndarray:
+        return self.clock.terminated
+
+    @property
+    def truncated(self) -> np.ndarray:
+        return self.clock.truncated
+
+    def reset(self, lanes: np.ndarray | None = None, plan: Plan | None = None, keys: np.ndarray | None = None) -> None:
+        """Start new episodes in these lanes (all by default), under a plan if one is given.
+
+        `keys` fixes the randomness of just these episodes, as an evaluation on fixed seeds needs.
+        """
+        chosen = self.chosen(lanes)
+        if plan is not None:
+            self.plan(chosen, plan)
+        if keys is not None:
+            self.clock.given_key[chosen] = keys
+        self._begin(chosen)
+
+    def plan(self, lanes: np.ndarray, plan: Plan) -> None:
+        """Set what the next resets of these lanes use, without ending their episodes."""
+        known = {parameter.name: (index, parameter) for index, parameter in enumerate(self.spec.level)}
+        problems = []
+        for name, value in plan.level.items():
+            if name not in known:
+                problems.append(f"level: {self.spec.name} has no parameter {name!r}{nearest(name, list(known))}")
+                continue
+            index, parameter = known[name]
+            if not parameter.low <= value <= parameter.high:
+                problems.append(f"level: {name} = {value} is outside {parameter.low} to {parameter.high}")
+            else:
+                self.clock.level[lanes, index] = value
+        if problems:
+            raise ConfigError(problems)
+
+    def chosen(self, lanes: np.ndarray | None) -> np.ndarray:
+        return np.arange(self.lanes) if lanes is None else np.asarray(lanes, dtype=np.int64)
+
+    def finished(self) -> Episodes:
+        """The episodes that ended in the last step."""
+        ended = np.flatnonzero(self.clock.terminated | self.clock.truncated)
+        columns = {
+            "lane": ended,
+            "key": self.clock.ended_key[ended],
+            "terminated": self.clock.terminated[ended],
+        }
+        for index, name in enumerate(self.spec.columns):
+            columns[name] = self.clock.ended[ended, index]
+        return Episodes(columns)
+
+    def yardsticks(self) -> dict[str, Act]:
+        """Policies that need no learning, to judge a learned one by."""
+        return {"random": random_policy}
+
+    @abstractmethod
+    def _begin(self, lanes: np.ndarray) -> None:
+        """Start the next episode in these lanes and fill `obs` and `alive`."""
+
+    @abstractmethod
+    def step(self, actions: Mapping[str, np.ndarray]) -> None:
+        """Advance every lane by one step; actions per role are [N, A] or [N, A, K] as its space says."""
+
+    @abstractmethod
+    def save(self, lanes: np.ndarray) -> Situation:
+        """Copy these lanes."""
+
+    @abstractmethod
+    def load(self, lanes: np.ndarray, situation: Situation, exact: bool = False) -> None:
+        """Put saved lanes into these lanes, one each or one for all.
+
+        A lane keeps its own key, so two lanes with one situation part at their next reset; `exact` restores that too.
+        """
+
+    @abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything that changes, for a checkpoint."""
+
+    @abstractmethod
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
+        """Take back what `arrays` gave; returns notes on what could not be restored exactly, for the user."""
+
+    @abstractmethod
+    def draw(self, lane: int) -> np.ndarray:
+        """A picture of one lane, [height, width, 3] uint8."""
+
+    def close(self) -> None:
+        """Release what a foreign environment holds; a world of arrays holds nothing."""
+
+
+class ArrayWorld(World):
+    """A world whose whole state is arrays with the lane as first axis: saving a lane is copying a row."""
+
+    OWN = ("lane_key", "episode_index", "given_key", "level")  # of the lane, not of the episode in it
+
+    def __init__(self, spec: WorldSpec, lanes: int, seed: int, threads: int, state: tuple[np.ndarray, ...]) -> None:
+        super().__init__(spec, lanes, seed, threads)
+        self.state: Any = state
+
+    def _named(self) -> Iterator[tuple[str, np.ndarray]]:
+        yield from self.clock._asdict().items()
+        yield from self.state._asdict().items()
+        for name, buffers in self.roles.items():
+            yield f"{name}.obs", buffers.obs
+            yield f"{name}.alive", buffers.alive
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return dict(self._named())
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
+        mine = self.arrays()
+        self._check(mine, arrays, rows=None)
+        for name, array in mine.items():
+            array[...] = arrays[name]
+        return []
+
+    def save(self, lanes: np.ndarray) -> Situation:
+        rows = {name: array[np.asarray(lanes)] for name, array in self._named()}
+        return Situation(self.spec.name, self.spec.version, rows)
+
+    def load(self, lanes: np.ndarray, situation: Situation, exact: bool = False) -> None:
+        lanes = self.chosen(lanes)
+        if (situation.world, situation.version) != (self.spec.name, self.spec.version):
+            raise SituationError(
+                f"a situation of world {situation.world} version {situation.version} "
+                f"cannot be loaded into {self.spec.name} version {self.spec.version}"
+            )
+        if len(situation) not in (1, len(lanes)):
+            raise SituationError(f"{len(situation)} saved lanes for {len(lanes)} lanes: give one, or one for each")
+        mine = self.arrays()
+        self._check(mine, situation.rows, rows=len(situation))
+        for name, array in mine.items():
+            if exact or name not in self.OWN:
+                array[lanes] = situation.rows[name]
+
+    def _check(self, mine: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], rows: int | None) -> None:
+        problems = [f"{name} is missing" for name in mine if name not in other]
+        problems += [f"{name} is unknown" for name in other if name not in mine]
+        for name in mine.keys() & other.keys():
+            wanted = mine[name].shape if rows is None else (rows, *mine[name].shape[1:])
+            if other[name].shape != wanted or other[name].dtype != mine[name].dtype:
+                problems.append(
+                    f"{name} is {other[name].dtype}{list(other[name].shape)}, not {mine[name].dtype}{list(wanted)}"
+                )
+        if problems:
+            raise SituationError(f"saved lanes do not fit {self.spec.name}: " + "; ".join(sorted(problems)))
+
+
+def random_policy(world: World) -> dict[str, np.ndarray]:
+    """Uniform actions, a function of episode key and time: the same for any batch size."""
+    actions = {}
+    for number, role in enumerate(world.spec.roles):
+        count = role.agents * (1 if isinstance(role.actions, Discrete) else len(role.actions))
+        unit = random_actions(world.clock, count, number)  # [N, count] in [0, 1)
+        shape = (world.lanes, role.agents)
+        match role.actions:
+            case Discrete(n):
+                actions[role.name] = (unit * n).astype(np.int64).reshape(shape)
+            case MultiDiscrete(counts):
+                scaled = unit.reshape(*shape, len(counts)) * np.asarray(counts)
+                actions[role.name] = scaled.astype(np.int64)
+            case Continuous(low, high):
+                low_, high_ = np.asarray(low), np.asarray(high)
+                spread = unit.reshape(*shape, len(low)) * (high_ - low_) + low_
+                actions[role.name] = spread.astype(np.float32)
+    return actions
