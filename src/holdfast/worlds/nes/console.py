@@ -1,0 +1,197 @@
+"""N consoles with one cartridge: rows of one array, stepped together, saved and loaded by copying rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from holdfast.compiled import announced, use_threads
+from holdfast.worlds.nes import layout, machine
+from holdfast.worlds.nes.cartridge import Cartridge
+from holdfast.worlds.nes.decode import code_words, decode_program
+from holdfast.worlds.nes.draw import COLUMNS, LINES, line_emphasis
+from holdfast.worlds.nes.errors import LaneError, UnsupportedFeature
+from holdfast.worlds.nes.palette import GRAY, RGB
+
+BUTTONS = ("A", "B", "SELECT", "START", "UP", "DOWN", "LEFT", "RIGHT")
+BUTTON_BITS = {name: 1 << bit for bit, name in enumerate(BUTTONS)}
+
+Lanes = Sequence[int] | NDArray[np.integer[Any]] | slice | None
+
+
+def power_on_row(cartridge: Cartridge) -> NDArray[np.uint8]:
+    """A console at the moment of power-on. Real RAM wakes up in a random pattern; here it is zeros."""
+    row = np.zeros(layout.row_bytes(cartridge), np.uint8)
+    words = row.view(np.int64)
+    words[layout.VERTICAL] = cartridge.vertical_mirroring
+    end = layout.ROW_BYTES
+    if cartridge.has_prg_ram:
+        words[layout.PRG_RAM_AT], end = end, end + 8192
+    if cartridge.has_chr_ram:
+        words[layout.CHR_AT] = end
+    words[layout.ZERO_VALUE] = 1
+    words[layout.DMC_END] = layout.NEVER
+    words[layout.DMC_LENGTH] = 1
+    restart(words[None], cartridge)
+    return row
+
+
+def restart(words: NDArray[np.int64], cartridge: Cartridge) -> None:
+    """What the reset line does to rows [n, words]: CPU and PPU start over, memory stays."""
+    words[:, layout.PC] = cartridge.reset_vector
+    words[:, layout.SP] = (words[:, layout.SP] - 3) & 0xFF
+    for field in (layout.INTERRUPT_DISABLE, layout.IRQ_MASKED):
+        words[:, field] = 1
+    for field in (layout.JAMMED, layout.NMI, layout.CONTROL, layout.MASK, layout.WRITE_TOGGLE, layout.READ_BUFFER):
+        words[:, field] = 0
+    for field in (layout.FINE_X, layout.T, layout.VBLANK, layout.VBLANK_RACE, layout.SPRITE0_BEFORE, layout.STROBE):
+        words[:, field] = 0
+    for field in (layout.APU_ENABLED, layout.FRAME_IRQ, layout.DMC_IRQ, layout.NOTES, layout.FRAME, layout.APU_SYNCED):
+        words[:, field] = 0
+    words[:, layout.LENGTH0 : layout.LENGTH0 + 4] = 0
+    words[:, layout.DMC_END] = layout.NEVER
+    words[:, layout.APU_START] = 0
+    words[:, layout.DOT] = layout.POWER_ON_DOT
+    words[:, layout.CLOCK] = -layout.FIRST_LINE_DOT
+    words[:, layout.PICTURE] = 2
+    words[:, layout.V_LINE] = -1
+    words[:, layout.SPRITE0_AT] = layout.UNKNOWN
+    words[:, layout.SPRITE0_FROM] = 0
+    words[:, layout.SPLITS] = 1
+    words[:, layout.LOG] = 0
+
+
+class Console:
+    """A batch of NES consoles. The same bytes come out for any number of lanes or threads."""
+
+    def __init__(self, cartridge: Cartridge, lanes: int = 1, threads: int = 1) -> None:
+        if lanes < 1:
+            raise LaneError(f"a console needs at least 1 lane, not {lanes}")
+        self.cartridge = cartridge
+        self.lanes = lanes
+        self.threads = threads
+        self._power_on = power_on_row(cartridge)
+        self.state = np.repeat(self._power_on[None], lanes, axis=0)  # [N, bytes]
+        self.words = self.state.view(np.int64)  # [N, bytes / 8], see layout.py
+        self.rom = np.concatenate([cartridge.program, cartridge.tiles])
+        self.code = code_words(decode_program(cartridge), machine.HANDLER_NUMBERS)
+        self._buttons = np.zeros((lanes, 2), np.uint8)
+
+    @property
+    def ram(self) -> NDArray[np.uint8]:
+        """The work RAM of all lanes, [N, 2048]: a live view."""
+        return self.state[:, : layout.RAM_BYTES]
+
+    @property
+    def jammed(self) -> NDArray[np.bool_]:
+        """Lanes whose program ran into an opcode that stops the CPU, [N]."""
+        return self.words[:, layout.JAMMED] != 0
+
+    @property
+    def notes(self) -> NDArray[np.int64]:
+        """NOTE_ bits of layout.py per lane, [N]: what a program did that the picture or timing may not show."""
+        return self.words[:, layout.NOTES]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything that changes."""
+        return {"state": self.state}
+
+    def step(self, buttons: ArrayLike, frames: int = 1) -> None:
+        """Hold buttons (bits of BUTTON_BITS; [N] for controller 1, [N, 2] for both, or one number) for some frames."""
+        if frames < 0:
+            raise LaneError(f"frames is {frames}; it cannot be negative")
+        self._set_buttons(buttons)
+        use_threads(self.threads)
+        with announced("NES", machine.__file__):
+            machine.step_lanes(self.state, self.words, self.rom, self.code, self._buttons, frames)
+
+    def _set_buttons(self, buttons: ArrayLike) -> None:
+        given = np.asarray(buttons)
+        if given.dtype.kind not in "ui" or (given.size and (given.min() < 0 or given.max() > 255)):
+            raise LaneError("buttons are whole numbers from 0 to 255, a bit for each button")
+        if given.ndim == 0 or given.shape == (self.lanes,):
+            self._buttons[:, 0] = given
+            self._buttons[:, 1] = 0
+        elif given.shape == (self.lanes, 2):
+            self._buttons[:] = given
+        else:
+            raise LaneError(f"buttons have the shape {given.shape}; ({self.lanes},) or ({self.lanes}, 2) fits")
+
+    def save(self, lanes: Lanes = None) -> NDArray[np.uint8]:
+        """Copies of whole consoles, [n, bytes]."""
+        return self.state[self._numbers(lanes)]
+
+    def load(self, lanes: Lanes, rows: NDArray[np.uint8]) -> None:
+        """Put saved consoles into lanes: one row for each lane, or a single row for all of them."""
+        numbers = self._numbers(lanes)
+        rows = np.atleast_2d(np.asarray(rows))
+        if rows.dtype != np.uint8 or rows.shape not in ((1, self.state.shape[1]), (len(numbers), self.state.shape[1])):
+            raise LaneError(
+                f"rows are {rows.dtype} {rows.shape}; lanes {numbers.tolist()} of this console take "
+                f"uint8 ({len(numbers)}, {self.state.shape[1]}) or one row for all"
+            )
+        self._check_rows(rows)
+        self.state[numbers] = rows
+
+    def power_on(self, lanes: Lanes = None) -> None:
+        """Switch lanes off and on."""
+        self.state[self._numbers(lanes)] = self._power_on
+
+    def reset(self, lanes: Lanes = None) -> None:
+        """Press the reset button of some lanes: memory stays."""
+        numbers = self._numbers(lanes)
+        words = self.words[numbers]
+        restart(words, self.cartridge)
+        self.words[numbers] = words
+
+    def pixels(self, lanes: Lanes = None) -> NDArray[np.uint8]:
+        """Pictures as palette indexes 0-63, [n, 240, 256]."""
+        numbers = self._numbers(lanes)
+        lost = numbers[(self.notes[numbers] & layout.NOTE_SPLITS_LOST) != 0]
+        if lost.size:
+            raise UnsupportedFeature(
+                f"lane {lost[0]}: the program changes the scroll or the picture's settings on more than "
+                f"{layout.LOG_ENTRIES} lines of one frame, which this console does not draw"
+            )
+        out = np.empty((len(numbers), LINES * COLUMNS), np.uint8)
+        use_threads(self.threads)
+        with announced("NES", machine.__file__):
+            machine.paint_lanes(self.state, self.words, self.rom, numbers, out, out.view(np.uint64))
+        return out.reshape(-1, LINES, COLUMNS)
+
+    def rgb(self, lanes: Lanes = None) -> NDArray[np.uint8]:
+        """Pictures in colour, [n, 240, 256, 3]."""
+        return self._coloured(RGB, lanes)
+
+    def gray(self, lanes: Lanes = None) -> NDArray[np.uint8]:
+        """Pictures in gray, [n, 240, 256]."""
+        return self._coloured(GRAY, lanes)
+
+    def _coloured(self, table: NDArray[np.uint8], lanes: Lanes) -> NDArray[np.uint8]:
+        pixels = self.pixels(lanes)
+        emphasis = np.zeros((len(pixels), LINES), np.uint8)
+        for index, lane in enumerate(self._numbers(lanes)):
+            line_emphasis(self.words[lane], emphasis[index])
+        return table[emphasis[:, :, None], pixels]
+
+    def _numbers(self, lanes: Lanes) -> NDArray[np.int64]:
+        if lanes is None:
+            return np.arange(self.lanes)
+        if isinstance(lanes, slice):
+            return np.arange(self.lanes)[lanes]
+        numbers = np.asarray(lanes, np.int64).reshape(-1)
+        wrong = numbers[(numbers < 0) | (numbers >= self.lanes)]
+        if wrong.size:
+            raise LaneError(f"lane {wrong[0]} does not exist; this console has lanes 0 to {self.lanes - 1}")
+        return numbers
+
+    def _check_rows(self, rows: NDArray[np.uint8]) -> None:
+        """A row of another board would send reads and writes past its end."""
+        words = np.ascontiguousarray(rows).view(np.int64)
+        mine = self._power_on.view(np.int64)
+        for field in (layout.VERTICAL, layout.CHR_AT, layout.PRG_RAM_AT):
+            if (words[:, field] != mine[field]).any():
+                raise LaneError("the rows were saved from a console with another kind of cartridge")

@@ -1,0 +1,139 @@
+"""What happens between instructions: interrupts, the pre-render line, the end of a frame; and the plain frame loop.
+
+A frame runs from one vertical blank to the next, so it ends when its picture is complete. The fast machine and the
+plain loop below share these kernels and differ only in how they execute instructions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from holdfast.compiled import kernel
+from holdfast.worlds.nes.apu import next_irq, sync_apu
+from holdfast.worlds.nes.bus import cycle_at
+from holdfast.worlds.nes.layout import (
+    CLOCK,
+    CONTROL,
+    DOT,
+    FRAME,
+    FRAME_DOTS,
+    INTERRUPT_DISABLE,
+    IRQ_MASKED,
+    JAMMED,
+    MASK,
+    NEGATIVE_VALUE,
+    NMI,
+    PC,
+    PICTURE,
+    PICTURE_DOT,
+    RACE_FLAG_READ_NO_NMI,
+    RACE_NO_FLAG,
+    RACE_NONE,
+    VBLANK,
+    VBLANK_RACE,
+    ZERO_VALUE,
+)
+from holdfast.worlds.nes.plain import interrupt, pack_flags, step
+from holdfast.worlds.nes.ppu import begin_picture, end_picture
+
+Array = Any
+
+INTERRUPT_DOTS = 7 * 3
+
+
+@kernel
+def pass_prerender(words: Array) -> None:
+    """The picture begins. In every other frame that is rendered the PPU leaves out one dot here."""
+    if words[PICTURE] == 0:
+        begin_picture(words)
+    words[PICTURE] = 2
+    if words[FRAME] & 1 and words[MASK] & 0x18:
+        words[DOT] += 1
+        words[CLOCK] -= 1
+
+
+@kernel
+def taken_interrupt(row: Array, words: Array, rom: Array) -> bool:
+    """Enter the NMI or IRQ handler if one is due before the next instruction."""
+    if words[NMI] == 1:
+        words[NMI] = 0
+        interrupt(row, words, rom, 0xFFFA, pack_flags(words))
+    elif words[IRQ_MASKED] == 0 and cycle_at(words, words[DOT]) > next_irq(words):
+        sync_apu(words, cycle_at(words, words[DOT]))
+        interrupt(row, words, rom, 0xFFFE, pack_flags(words))
+    else:
+        words[IRQ_MASKED] = words[INTERRUPT_DISABLE]
+        return False
+    words[IRQ_MASKED] = 1
+    words[DOT] += INTERRUPT_DOTS
+    return True
+
+
+@kernel
+def next_stop(words: Array) -> int:
+    """The dot up to which instructions can follow each other without looking at anything else."""
+    dot = words[DOT]
+    if words[NMI]:
+        words[NMI] = 1
+        return dot + 1
+    stop = FRAME_DOTS if words[PICTURE] == 2 else PICTURE_DOT
+    if words[INTERRUPT_DISABLE] == 0:
+        stop = min(stop, max((next_irq(words) + 1) * 3 - words[CLOCK], dot + 1))
+    return stop
+
+
+@kernel
+def stay_jammed(words: Array) -> None:
+    """A jammed CPU does nothing for the rest of the frame; the picture goes on."""
+    words[DOT] = FRAME_DOTS if words[PICTURE] == 2 else PICTURE_DOT
+
+
+@kernel
+def finish_frame(row: Array, words: Array, rom: Array) -> None:
+    """Close the picture and raise the next vertical blank."""
+    end_picture(row, words, rom)
+    words[DOT] -= FRAME_DOTS
+    words[CLOCK] += FRAME_DOTS
+    words[FRAME] += 1
+    race = words[VBLANK_RACE]
+    words[VBLANK_RACE] = RACE_NONE
+    words[VBLANK] = 1 if race == RACE_NONE else 0
+    if words[CONTROL] & 0x80 and (race != RACE_NO_FLAG and race != RACE_FLAG_READ_NO_NMI):
+        # The 6502 looks for interrupts before an instruction's last cycle; an edge after that waits for another one.
+        words[NMI] = 1 if words[DOT] >= 3 else 2
+    # Flags in one spelling, so that equal machines have equal bytes.
+    words[ZERO_VALUE] = 0 if words[ZERO_VALUE] == 0 else 1
+    words[NEGATIVE_VALUE] &= 0x80
+
+
+@kernel
+def run_frame_plainly(row: Array, words: Array, rom: Array) -> None:
+    """One frame, one instruction after the other: the twin of the generated `run_frame`."""
+    while words[DOT] < FRAME_DOTS:
+        if words[PICTURE] < 2 and words[DOT] >= PICTURE_DOT:
+            pass_prerender(words)
+        elif words[JAMMED]:
+            stay_jammed(words)
+        elif not taken_interrupt(row, words, rom):
+            if words[NMI]:
+                words[NMI] = 1
+            step(row, words, rom)
+    finish_frame(row, words, rom)
+
+
+@kernel
+def count_instructions(row: Array, words: Array, rom: Array, counts: Array) -> None:
+    """`run_frame_plainly` that also counts how often each address was executed."""
+    while words[DOT] < FRAME_DOTS:
+        if words[PICTURE] < 2 and words[DOT] >= PICTURE_DOT:
+            pass_prerender(words)
+        elif words[JAMMED]:
+            stay_jammed(words)
+        elif not taken_interrupt(row, words, rom):
+            if words[NMI]:
+                words[NMI] = 1
+            counts[words[PC]] += np.int64(1)
+            step(row, words, rom)
+    finish_frame(row, words, rom)
