@@ -7,9 +7,9 @@ With NUMBA_DISABLE_JIT=1 the decorators return the plain Python functions (the t
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -49,17 +49,16 @@ def _writable_root() -> Path:
         return Path(tempfile.mkdtemp(prefix="holdfast-cache-"))
 
 
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+(holdfast[\w.]*)(?:\s+import\s+\(?([\w, \n]+))?", re.MULTILINE)
-
-
 def imported_files(path: Path) -> set[Path]:
     """The files of this package that a file imports directly."""
-    found = set()
-    for module, names in _IMPORT.findall(path.read_text()):
-        stem = PACKAGE.parent.joinpath(*module.split("."))
-        for place in (stem, *(stem / name.strip() for name in names.split(","))):
-            found |= {file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()}
-    return found
+    modules: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    places = [PACKAGE.parent.joinpath(*module.split(".")) for module in modules if module.split(".")[0] == "holdfast"]
+    return {file for place in places for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()}
 
 
 def kernel_sources(path: Path) -> list[Path]:

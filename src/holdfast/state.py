@@ -70,7 +70,11 @@ class State:
         self.actions.set_state(torch.from_numpy(np.array(arrays["generators/actions"])))
         self.shuffle.set_state(torch.from_numpy(np.array(arrays["generators/shuffle"])))
         self.counts = Counts(**counts)
-        return self.world.restore(_below(arrays, "world/"))
+        notes = self.world.restore(_below(arrays, "world/"))
+        for role, learner in self.learners.items():  # a lane that could not be restored has begun a new episode
+            begun = np.repeat(self.world.clock.t == 0, learner.role.agents)
+            self.memory.starts[role] |= torch.from_numpy(begun)
+        return notes
 
     def restore_learners(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Only what was learned, for evaluations and videos."""

@@ -42,8 +42,9 @@ class PolicyActor:
 
     def _act(self, world: World, name: str, learner: Learner) -> np.ndarray:
         policy, buffers = learner.policy, world.roles[name]
+        agents = buffers.alive.shape[1]  # an evaluation may have more agents than training had
         obs = seen_copy(learner, as_rows(buffers.obs))
-        starts = torch.from_numpy(np.repeat(world.clock.t == 0, learner.role.agents))
+        starts = torch.from_numpy(np.repeat(world.clock.t == 0, agents))
         if name not in self.hidden:
             self.hidden[name] = torch.zeros(len(obs), policy.core_size)
         output = policy(obs, self.hidden[name], starts)
@@ -53,4 +54,4 @@ class PolicyActor:
         else:
             actions, _ = policy.head.sample(output.actions, policy.extra, self.generator)
         chosen: np.ndarray = policy.head.for_world(actions).numpy()
-        return chosen.reshape(world.lanes, learner.role.agents, *chosen.shape[1:])
+        return chosen.reshape(world.lanes, agents, *chosen.shape[1:])

@@ -164,14 +164,13 @@ class World(ABC):
         for name, value in plan.level.items():
             if name not in known:
                 problems.append(f"level: {self.spec.name} has no parameter {name!r}{nearest(name, list(known))}")
-                continue
-            index, parameter = known[name]
-            if not parameter.low <= value <= parameter.high:
-                problems.append(f"level: {name} = {value} is outside {parameter.low} to {parameter.high}")
-            else:
-                self.clock.level[lanes, index] = value
+            elif not known[name][1].low <= value <= known[name][1].high:
+                low, high = known[name][1].low, known[name][1].high
+                problems.append(f"level: {name} = {value} is outside {low} to {high}")
         if problems:
             raise ConfigError(problems)
+        for name, value in plan.level.items():
+            self.clock.level[lanes, known[name][0]] = value
 
     def chosen(self, lanes: np.ndarray | None) -> np.ndarray:
         return np.arange(self.lanes) if lanes is None else np.asarray(lanes, dtype=np.int64)
@@ -247,7 +246,7 @@ class ArrayWorld(World):
         return dict(self._named())
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
-        mine = self.arrays()
+        mine = dict(self._named())
         self._check(mine, arrays, rows=None)
         for name, array in mine.items():
             array[...] = arrays[name]
@@ -266,7 +265,7 @@ class ArrayWorld(World):
             )
         if len(situation) not in (1, len(lanes)):
             raise SituationError(f"{len(situation)} saved lanes for {len(lanes)} lanes: give one, or one for each")
-        mine = self.arrays()
+        mine = dict(self._named())
         self._check(mine, situation.rows, rows=len(situation))
         for name, array in mine.items():
             if exact or name not in self.OWN:

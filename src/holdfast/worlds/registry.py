@@ -17,7 +17,7 @@ OURS = {
 }
 
 
-def _import(path: str) -> Any:
+def import_path(path: str) -> Any:
     module_name, _, name = path.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # a user's own world usually lies where the command is given
@@ -42,7 +42,7 @@ def _is_foreign(name: str) -> bool:
             f"no world {name!r}{nearest(name, list(OURS))}; there are {', '.join(OURS)}, "
             "gym:ID for a registered Gymnasium environment, and module:Class for your own"
         )
-    made = _import(name)
+    made = import_path(name)
     return not (isinstance(made, type) and issubclass(made, World))
 
 
@@ -52,7 +52,7 @@ def world_class(name: str) -> type[World]:
         from holdfast.worlds.gym import GymWorld
 
         return GymWorld
-    found = _import(OURS.get(name, name))
+    found = import_path(OURS.get(name, name))
     if not hasattr(found, "Settings"):
         raise WorldError(f"world {name!r} has no Settings class; see docs/new_world.md")
     return found

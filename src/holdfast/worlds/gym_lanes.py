@@ -1,0 +1,61 @@
+"""What a foreign environment does not keep in arrays: the copies in a situation, and the actions that led to now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.worlds.gym_make import Environment
+from holdfast.worlds.spaces import Actions, Continuous, Discrete
+
+History = list[np.ndarray]  # the actions of the current episode, each a flat row
+
+
+class Totals(NamedTuple):
+    """Arrays of a foreign lane beyond its clock."""
+
+    total: np.ndarray  # [N] f64, return so far
+
+
+class LiveLane(NamedTuple):
+    """A copied environment and the actions that brought it to its state."""
+
+    environment: Environment
+    history: History
+
+
+class Packed(NamedTuple):
+    """The histories of all lanes as two arrays; lane n is `values[offsets[n]:offsets[n + 1]]`."""
+
+    values: np.ndarray  # [sum of lengths, K]
+    offsets: np.ndarray  # [N + 1] i64
+
+
+def action_row(actions: Actions) -> tuple[int, np.dtype]:
+    """Length and type of one action as a flat row."""
+    if isinstance(actions, Discrete):
+        return 1, np.dtype(np.int64)
+    return len(actions), np.dtype(np.float32 if isinstance(actions, Continuous) else np.int64)
+
+
+def pack(histories: list[History], limit: int, actions: Actions) -> Packed:
+    """Histories longer than `limit` are left out: replaying them would take too long."""
+    length, dtype = action_row(actions)
+    kept = [history if len(history) <= limit else [] for history in histories]
+    offsets = np.cumsum([0, *map(len, kept)]).astype(np.int64)
+    rows = [row.reshape(-1) for history in kept for row in history]
+    return Packed(np.array(rows, dtype).reshape(len(rows), length), offsets)
+
+
+def unpack(packed: Packed, actions: Actions) -> list[History]:
+    discrete = isinstance(actions, Discrete)
+    return [
+        [row[0] if discrete else row.copy() for row in packed.values[start:end]]
+        for start, end in zip(packed.offsets[:-1], packed.offsets[1:], strict=True)
+    ]
+
+
+def packed_from(arrays: Mapping[str, np.ndarray]) -> Packed:
+    return Packed(arrays["history"], arrays["history_offsets"])

@@ -1,0 +1,96 @@
+"""Making foreign environments, and turning what can go wrong there into errors a user can act on."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec, load_env_creator
+from gymnasium.utils import EzPickle
+
+from holdfast.errors import HoldfastError, MissingPackage, SnapshotUnsupported, UnknownName, WorldError, nearest
+
+Environment = gymnasium.Env[Any, Any]
+
+
+def make_environment(name: str, kwargs: dict[str, Any], max_steps: int) -> Environment:
+    """The environment behind `gym:ID` or `module:EnvClass`, with pictures if it can make them."""
+    try:
+        if name.startswith("gym:"):
+            return _make_registered(name.removeprefix("gym:"), kwargs, max_steps)
+        return _make_own(name, kwargs, max_steps)
+    except HoldfastError:
+        raise
+    except gymnasium.error.DependencyNotInstalled as error:
+        raise MissingPackage(f"world {name}: {error}") from error
+    except ImportError as error:
+        raise MissingPackage(f"world {name}: {error}") from error
+    except Exception as error:  # foreign code may raise anything: told with its cause, never swallowed
+        raise WorldError(f"world {name}: making it raised {type(error).__name__}: {error}") from error
+
+
+def _make_registered(identity: str, kwargs: dict[str, Any], max_steps: int) -> Environment:
+    entry = _specification(identity).entry_point
+    maker = load_env_creator(entry) if isinstance(entry, str) else entry
+    return gymnasium.make(
+        identity,
+        max_episode_steps=max_steps or None,
+        disable_env_checker=True,
+        **{**_picture_mode(maker), **kwargs},
+    )
+
+
+def _specification(identity: str) -> EnvSpec:
+    """What is registered under `Name-v1` or, after importing the module that registers it, `module:Name-v1`."""
+    module, _, short = identity.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    try:
+        return gymnasium.spec(short)
+    except gymnasium.error.Error as error:
+        versioned = nearest(short, list(gymnasium.registry)) if "-v" not in short else ""
+        raise UnknownName(f"world gym:{identity}: {error}{versioned}") from error
+
+
+def _make_own(name: str, kwargs: dict[str, Any], max_steps: int) -> Environment:
+    from holdfast.worlds.registry import import_path
+
+    maker = import_path(name)
+    if not (isinstance(maker, type) and issubclass(maker, gymnasium.Env)):
+        raise WorldError(f"world {name} is neither a holdfast.worlds.api.World nor a gymnasium.Env class")
+    environment = maker(**{**_picture_mode(maker), **kwargs})
+    return gymnasium.wrappers.TimeLimit(environment, max_steps) if max_steps else environment
+
+
+def _picture_mode(maker: Any) -> dict[str, str]:
+    """Environments draw only when asked, so being able to draw costs nothing while training."""
+    metadata = getattr(maker, "metadata", None)
+    modes = metadata.get("render_modes") if isinstance(metadata, dict) else None
+    accepted = "render_mode" in inspect.signature(maker).parameters
+    return {"render_mode": "rgb_array"} if accepted and "rgb_array" in (modes or ()) else {}
+
+
+def layers(environment: Environment) -> list[Environment]:
+    """The environment with all its wrappers, outermost first."""
+    found = [environment]
+    while isinstance(found[-1], gymnasium.Wrapper):
+        found.append(found[-1].env)
+    return found
+
+
+def copied(environment: Environment, name: str) -> Environment:
+    """An independent copy in the same state, or the reason why there is none."""
+    for layer in layers(environment):
+        # A copy of an EzPickle object is made by calling its constructor again: it forgets the episode.
+        if isinstance(layer, EzPickle) and not hasattr(type(layer), "__deepcopy__"):
+            raise SnapshotUnsupported(
+                f"{name} cannot be saved: {type(layer).__name__} is an EzPickle, whose copies start anew"
+            )
+    try:
+        return copy.deepcopy(environment)
+    except Exception as error:  # foreign code may raise anything: told with its cause, never swallowed
+        reason = f"copying it raised {type(error).__name__}: {error}"
+        raise SnapshotUnsupported(f"{name} cannot be saved: {reason}") from error

@@ -1,0 +1,70 @@
+"""What tests share: tiny configurations, quiet runs in temporary folders, and the command as a real process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.config import Config
+from holdfast.config_reading import load_config
+from holdfast.runs.folder import Run, create_run
+from holdfast.train import Result, train
+from holdfast.views.terminal import Quiet
+
+SMALL = {
+    "rollout.lanes": "16",
+    "rollout.steps": "8",
+    "rollout.threads": "1",
+    "learner.minibatch": "64",
+    "run.iterations": "4",
+    "run.stop_score": "none",
+    "run.tensorboard": "false",
+    "evaluation.every": "2",
+    "evaluation.episodes": "8",
+    "evaluation.final_episodes": "8",
+    "checkpoint.every": "2",
+}
+
+
+def small_config(target: str = "template", **options: str) -> Config:
+    """A configuration that runs in a moment; options are given as section_dot_key="text" through a dict."""
+    chosen = {**SMALL, **options}
+    return load_config(target, [f"--{name}={value}" for name, value in chosen.items()])[0]
+
+
+def small_words(**options: str) -> list[str]:
+    return [f"--{name}={value}" for name, value in {**SMALL, **options}.items()]
+
+
+def finished_run(folder: Path, target: str = "template", **options: str) -> tuple[Run, Result]:
+    """A whole small run in this folder."""
+    config = small_config(target, **{"run.root": str(folder), **options})
+    run = create_run(config, target, ["test"])
+    result = train(config, run, Quiet())
+    run.unlock()
+    return run, result
+
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def holdfast(tmp_path: Path) -> Command:
+    """`holdfast WORDS` as a user's process, in a folder of its own."""
+
+    def call(*words: str, timeout: float = 240, **env: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "holdfast.cli", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env={**os.environ, **env},
+        )
+
+    return call

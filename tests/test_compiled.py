@@ -1,0 +1,62 @@
+"""The kernel cache is keyed by everything a kernel is made of."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from holdfast import compiled, rng
+from holdfast.worlds.template import rules
+
+MODULE = """
+from holdfast.compiled import kernel
+from {folder}.inner import constant
+@kernel
+def answer():
+    return constant()
+"""
+
+
+def test_a_kernel_file_brings_all_it_imports() -> None:
+    files = {path.name for path in compiled.kernel_sources(Path(rules.__file__))}
+    assert {"rules.py", "lanes.py", "rng.py", "compiled.py"} <= files
+    assert "world.py" not in files
+    assert compiled.kernel_sources(Path(rng.__file__)) != compiled.kernel_sources(Path(rules.__file__))
+
+
+def test_a_change_in_a_called_function_is_never_answered_from_a_stale_cache(tmp_path: Path) -> None:
+    """The failure this cache exists for: Numba's own index looks only at the calling function's file."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "outer.py").write_text(MODULE.format(folder="mine"))
+    answers = []
+    for constant in (1, 2):
+        (folder / "inner.py").write_text(
+            f"from holdfast.compiled import kernel\n@kernel\ndef constant():\n    return {constant}\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", "from mine.outer import answer; print(answer())"],
+            cwd=tmp_path,
+            env={**os.environ, "HOLDFAST_CACHE": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        answers.append(int(done.stdout))
+    assert answers == [1, 2]
+
+
+def test_an_unwritable_cache_falls_back_to_a_temporary_one(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    done = subprocess.run(
+        [sys.executable, "-c", "from holdfast import rng; import numpy; print(rng.uniform(numpy.uint64(1), 0, 0))"],
+        env={**os.environ, "HOLDFAST_CACHE": str(blocked)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert 0.0 <= float(done.stdout) < 1.0
