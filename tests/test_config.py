@@ -47,12 +47,16 @@ def test_all_errors_are_told_at_once() -> None:
 
 
 def test_names_are_never_abbreviated() -> None:
-    assert "no option learner.minib (did you mean learner.minibatch?)" in problems("template", "--learner.minib", "64")[0]
+    assert (
+        "no option learner.minib (did you mean learner.minibatch?)" in problems("template", "--learner.minib", "64")[0]
+    )
 
 
 def test_a_misspelt_key_and_section_in_toml_are_named_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text('[world]\nname = "template"\n[learner]\nlearning_rate = 1\n[rolout]\nlanes = 2\n[run]\nseed = "x"\n')
+    path.write_text(
+        '[world]\nname = "template"\n[learner]\nlearning_rate = 1\n[rolout]\nlanes = 2\n[run]\nseed = "x"\n'
+    )
     found = problems(str(path))
     assert len(found) == 3 and all(str(path) in problem for problem in found)
     assert "[rolout] (did you mean rollout?)" in found[1]
@@ -79,7 +83,9 @@ def test_unknown_presets_and_worlds_are_answered_with_the_nearest() -> None:
 
 
 def test_options_without_effect_are_refused() -> None:
-    assert "policy.core_size has no effect while policy.core is none" in problems("template", "--policy.core_size", "9")[0]
+    assert (
+        "policy.core_size has no effect while policy.core is none" in problems("template", "--policy.core_size", "9")[0]
+    )
     config, explicit = load_config("template", ["--policy.initial_log_std", "-1"])
     with pytest.raises(ConfigError, match="initial_log_std has no effect while actions is discrete"):
         check_against_world(config, explicit, spec_of(config))
@@ -87,7 +93,9 @@ def test_options_without_effect_are_refused() -> None:
 
 def test_batches_that_do_not_divide_are_refused_with_the_arithmetic() -> None:
     config, explicit = load_config("template", ["--learner.minibatch", "1000"])
-    with pytest.raises(ConfigError, match="256 lanes x 32 steps x 1 player = 8192 agent-steps; the nearest that does is 1024"):
+    with pytest.raises(
+        ConfigError, match="256 lanes x 32 steps x 1 player = 8192 agent-steps; the nearest that does is 1024"
+    ):
         check_against_world(config, explicit, spec_of(config))
 
 

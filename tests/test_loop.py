@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.errors import NonFinite
 from holdfast.runs.metrics import METRICS, TIMINGS, read_lines
 from holdfast.worlds.template.world import TrackSettings, optimal_return
 from tests.conftest import finished_run
@@ -96,7 +97,7 @@ def test_evaluations_do_not_change_what_is_learned(tmp_path: Path) -> None:
 
 
 def test_a_nan_stops_the_run_and_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(Exception, match="pennies: the reward of seeker"):
+    with pytest.raises(NonFinite, match="pennies: the reward of seeker"):
         finished_run(tmp_path, "tests.two_roles:Pennies", **{"world.poison": "20", "run.name": "poisoned"})
     folder = tmp_path / "poisoned"
     assert (folder / "checkpoints/latest").read_text().strip() == "000002"

@@ -180,8 +180,6 @@ def resume_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -> int:
     """Let a run go on under the chosen view, then write its report and print its result."""
-    from dataclasses import asdict
-
     from holdfast.views.terminal import LiveView, make_watch
 
     watch = make_watch(arguments.quiet, sys.stderr if arguments.json else sys.stdout)
@@ -198,7 +196,7 @@ def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -
         if not arguments.quiet:
             print(f"report: {path}", file=sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
-        print(json.dumps({"run": str(run.folder), **asdict(result)}))
+        print(json.dumps({"run": str(run.folder), **result.as_json()}))
     status: int = result.exit_status
     return status
 

@@ -119,7 +119,9 @@ def from_toml(value: Any, kind: Any) -> Any:
     if origin is Literal:
         return value if value in get_args(kind) else _fail()
     if origin is tuple:
-        return tuple(from_toml(part, get_args(kind)[0]) for part in value) if isinstance(value, (list, tuple)) else _fail()
+        return (
+            tuple(from_toml(part, get_args(kind)[0]) for part in value) if isinstance(value, (list, tuple)) else _fail()
+        )
     if origin is dict or kind is dict:
         return dict(value) if isinstance(value, dict) else _fail()
     if kind is float and isinstance(value, int) and not isinstance(value, bool):

@@ -59,6 +59,9 @@ class Result:
     phases: dict[str, float]  # share of the time
     exit_status: int
 
+    def as_json(self) -> dict[str, object]:
+        return {**asdict(self), "scores": {name: found._asdict() for name, found in self.scores.items()}}
+
 
 class Watch(Protocol):
     """What a view of a running loop answers to."""
@@ -79,6 +82,7 @@ class Training:
         self.events = Stream(run.folder / "events.jsonl")
         self.state = initial_state(config)
         self.steps_before = 0
+        self.seconds_before: dict[str, float] = {}
         self.scores: dict[str, Summary] = {}  # of the yardsticks, on the seeds used during the run
 
     # --- beginning and continuing ------------------------------------------------------------------------------------
@@ -99,7 +103,7 @@ class Training:
             raise
         finally:
             self._close()
-        self.run.write_json("result.json", asdict(result))
+        self.run.write_json("result.json", result.as_json())
         self.watch.finished(self.run, result)
         return result
 
@@ -132,7 +136,7 @@ class Training:
         state, config = self.state, self.config
         with StopRequest() as stop:
             while not self.done and stop.received is None:
-                begun, before = time.perf_counter(), dict(self.clock.seconds)
+                begun = time.perf_counter()
                 with self.clock("collect"):
                     episodes = collect(
                         state.world, state.learners, state.batches, state.memory, state.actions, self.clock
@@ -147,7 +151,7 @@ class Training:
                 if self.due(config.evaluation.every):
                     with self.clock("evaluate"):
                         metrics |= self.decide(self.evaluate(DURING_RUN, config.evaluation.episodes))
-                self.write(metrics, time.perf_counter() - begun, before)
+                self.write(metrics, time.perf_counter() - begun)
                 if self.due(config.checkpoint.every) or self.done or stop.received is not None or self.improved:
                     with self.clock("save"):
                         self.save()
@@ -184,10 +188,12 @@ class Training:
             metrics |= {f"learner.{role}.{name}": value for name, value in result._asdict().items()}
         return metrics
 
-    def write(self, metrics: dict[str, float | int], seconds: float, before: dict[str, float]) -> None:
+    def write(self, metrics: dict[str, float | int], seconds: float) -> None:
+        """One line to each stream; the time since the line before, so that what comes after it (saving) is not lost."""
         self.metrics.write(metrics)
         acted = sum(int(batch.valid.sum()) for batch in self.state.batches.values())
-        spent = {name: total - before.get(name, 0.0) for name, total in self.clock.seconds.items()}
+        spent = {name: total - self.seconds_before.get(name, 0.0) for name, total in self.clock.seconds.items()}
+        self.seconds_before = dict(self.clock.seconds)
         self.timing.write(
             {
                 "iteration": self.state.counts.iteration,

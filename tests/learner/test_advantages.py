@@ -24,7 +24,7 @@ def random_batch(seed: int, steps: int, rows: int) -> Batch:
     batch.valid[:] = torch.from_numpy(generator.random((steps, rows)) < 0.8)
     ends = generator.random((steps, rows))
     batch.terminated[:] = torch.from_numpy(ends < 0.15) & batch.valid
-    batch.truncated[:] = torch.from_numpy((ends > 0.85)) & batch.valid
+    batch.truncated[:] = torch.from_numpy(ends > 0.85) & batch.valid
     return batch
 
 

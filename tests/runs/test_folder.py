@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.config import Config
-from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName
+from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, WorldError
 from holdfast.runs.folder import Run, all_runs, create_run, find_run
 from holdfast.runs.metrics import METRICS, MetricsWriter, Stream, cut_back, known_names, read_lines
 from tests.conftest import small_config
@@ -83,7 +83,7 @@ def test_a_metric_outside_the_table_cannot_be_logged(tmp_path: Path) -> None:
     names = known_names(METRICS, ["player"], ["return"])
     writer = MetricsWriter(tmp_path, names, None)
     writer.write({"iteration": 1, "learner.player.entropy": 0.5, "episode.return": 1.0})
-    with pytest.raises(Exception, match="'learner.player.entropie' is not in the table.*did you mean"):
+    with pytest.raises(WorldError, match=r"'learner\.player\.entropie' is not in the table.*did you mean"):
         writer.write({"iteration": 2, "learner.player.entropie": 0.5})
     writer.close()
     assert len(read_lines(tmp_path / "metrics.jsonl")) == 1

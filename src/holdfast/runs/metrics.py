@@ -49,7 +49,7 @@ METRICS = (
 TIMINGS = (
     Metric("elapsed_s", "s", "since this process began the loop"),
     Metric("agent_steps_per_s", "1/s", "living agent-steps per second of this iteration, all phases counted"),
-    Metric("phase.{column}_s", "s", "seconds this iteration spent in one phase of the loop"),
+    Metric("phase.{column}_s", "s", "seconds spent in one phase of the loop since the line before"),
     Metric("memory_mb", "MB", "resident memory of the process"),
 )
 
@@ -101,9 +101,11 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     if path.exists():
         for line in path.read_bytes().splitlines():
             try:
-                records.append(json.loads(line))
+                record = json.loads(line)
             except ValueError:
                 continue
+            if isinstance(record, dict):
+                records.append(record)
     return records
 
 

@@ -70,17 +70,21 @@ def _presets() -> str:
 
 
 def metrics_page() -> str:
-    return "\n\n".join(
-        [
-            MADE,
-            "# Metrics",
-            "`metrics.jsonl` has one line per iteration and only numbers that the seed decides, so that a resumed run's "
-            "file equals an uninterrupted one's byte for byte. `{role}` and `{column}` stand for the world's own names.",
-            _metric_table(METRICS),
-            "`timing.jsonl` has the clock times of the same iterations.",
-            _metric_table(TIMINGS),
-        ]
-    ) + "\n"
+    return (
+        "\n\n".join(
+            [
+                MADE,
+                "# Metrics",
+                "`metrics.jsonl` has one line per iteration and only numbers that the seed decides, so that a resumed "
+                "run's file equals an uninterrupted one's byte for byte. `{role}` and `{column}` stand for the "
+                "world's own names.",
+                _metric_table(METRICS),
+                "`timing.jsonl` has the clock times of the same iterations.",
+                _metric_table(TIMINGS),
+            ]
+        )
+        + "\n"
+    )
 
 
 def _metric_table(table: tuple[Metric, ...]) -> str:

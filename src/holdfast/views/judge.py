@@ -50,7 +50,6 @@ def film(run: Run, arguments: argparse.Namespace) -> Path:
     act = _chosen_policy(run, config, world, arguments)
     key = evaluation_keys(config.evaluation.seed, HELD_OUT, arguments.episode + 1)[-1]
     path = Path(arguments.video) if arguments.video else run.folder / "media" / "play.mp4"
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         return write_video(path, episode_frames(world, act, key), fps=arguments.fps)
     finally:

@@ -222,7 +222,7 @@ class World(ABC):
     def draw(self, lane: int) -> np.ndarray:
         """A picture of one lane, [height, width, 3] uint8."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most worlds hold nothing
         """Release what a foreign environment holds; a world of arrays holds nothing."""
 
 

@@ -1,0 +1,110 @@
+"""How the run was set up: options that differ from the defaults, all options, versions, commit and command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any, NamedTuple
+
+from holdfast.config import SECTIONS
+from holdfast.options import OptionInfo, options_of
+from holdfast.views.report.markup import Html, element, joined, section, table
+from holdfast.views.report.record import Record
+
+
+class Setting(NamedTuple):
+    """One option as the run had it."""
+
+    name: str
+    value: str
+    default: str | None  # None: not known
+    meaning: str
+
+    @property
+    def differs(self) -> bool:
+        return self.default is not None and self.value != self.default
+
+
+def world_settings(world_name: object) -> type | None:
+    """The settings class of one of our own worlds. A name from a run folder never decides what else is imported."""
+    from holdfast.worlds.registry import OURS, world_class
+
+    if world_name in OURS:
+        return world_class(str(world_name)).Settings
+    return None
+
+
+def settings(config: dict[str, dict[str, Any]]) -> list[Setting]:
+    """Every option with its default, in the order the sections are written."""
+    world = world_settings(config.get("world", {}).get("name"))
+    kinds = {**({"world": world} if world else {}), **SECTIONS}
+    known = {f"{name}.{info.name}": info for name, kind in kinds.items() for info in options_of(kind)}
+    return [
+        _setting(f"{section}.{key}", value, known.get(f"{section}.{key}"))
+        for section, options in config.items()
+        for key, value in options.items()
+    ]
+
+
+def _setting(name: str, value: Any, info: OptionInfo | None) -> Setting:
+    if info is None:
+        return Setting(name, as_text(value), None, "")
+    return Setting(name, as_text(value), as_text(info.default), info.meaning)
+
+
+def as_text(value: Any) -> str:
+    """A value as JSON writes it, so that tuples and lists compare equal; plain text without quotes."""
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+
+
+def configuration_section(record: Record) -> Html:
+    found = settings(record.config)
+    changed = [
+        [element("code", setting.name), element("strong", setting.value), setting.default or "", setting.meaning]
+        for setting in found
+        if setting.differs
+    ]
+    everything = [
+        [
+            element("code", setting.name),
+            element("strong", setting.value) if setting.differs else setting.value,
+            setting.meaning,
+        ]
+        for setting in found
+    ]
+    short_table = table(["option", "value", "default", "meaning"], changed, numeric=9, class_="options")
+    full = element(
+        "details",
+        element("summary", f"All {len(everything)} options"),
+        table(["option", "value", "meaning"], everything, numeric=9, class_="options"),
+    )
+    begin = short_table if changed else element("p", "All options have their defaults.", class_="none")
+    return section("Configuration: what differs from the defaults", begin, _later_changes(record), full)
+
+
+def _later_changes(record: Record) -> Html:
+    changes = record.description.get("changes")
+    if not isinstance(changes, list) or not changes:
+        return joined()
+    return element("p", "; ".join(str(change) for change in changes), class_="note")
+
+
+def origin_section(record: Record) -> Html:
+    """Enough to make the run again."""
+    description = record.description
+    command = description.get("command")
+    line = shlex.join(str(word) for word in command) if isinstance(command, list) else str(command or "")
+    versions = description.get("versions")
+    words = [f"{name} {number}" for name, number in versions.items()] if isinstance(versions, dict) else []
+    facts = [
+        ("command", element("code", line or "not recorded")),
+        ("preset", str(description.get("preset", ""))),
+        ("begun", str(description.get("created", "")).replace("T", " ")),
+        ("holdfast", str(description.get("holdfast", ""))),
+        ("commit", element("code", str(description.get("git") or "not in a clone"))),
+        ("versions", ", ".join(words)),
+    ]
+    return section(
+        "Origin",
+        element("dl", *(joined(element("dt", name), element("dd", fact)) for name, fact in facts), class_="facts"),
+    )

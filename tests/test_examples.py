@@ -1,0 +1,26 @@
+"""Every example runs as it stands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import small_words
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SMALL_DEMO = {"world.fish": "5", "rollout.lanes": "8", "evaluation.world": '{"fish": 6, "steps": 40}'}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_example(path: Path, tmp_path: Path) -> None:
+    options = small_words(**SMALL_DEMO) if path.stem == "demo" else []
+    done = subprocess.run([sys.executable, str(path), *options], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    if path.stem == "demo":
+        assert (tmp_path / "runs/fish-1/report.html").stat().st_size > 10_000
+        assert (tmp_path / "runs/fish-1/media/play.mp4").stat().st_size > 1_000
+        assert "dodge_shelter" in done.stdout
