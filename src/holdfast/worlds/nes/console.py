@@ -51,11 +51,12 @@ def restart(words: NDArray[np.int64], cartridge: Cartridge) -> None:
         words[:, field] = 0
     for field in (layout.APU_ENABLED, layout.FRAME_IRQ, layout.DMC_IRQ, layout.NOTES, layout.FRAME, layout.APU_SYNCED):
         words[:, field] = 0
+    words[:, layout.NMI_LATE] = layout.LATE_NONE
     words[:, layout.LENGTH0 : layout.LENGTH0 + 4] = 0
     words[:, layout.DMC_END] = layout.NEVER
     words[:, layout.APU_START] = 0
     words[:, layout.DOT] = layout.POWER_ON_DOT
-    words[:, layout.CLOCK] = -layout.FIRST_LINE_DOT
+    words[:, layout.CLOCK] = layout.POWER_ON_CYCLE * 3 - layout.POWER_ON_DOT
     words[:, layout.PICTURE] = 2
     words[:, layout.V_LINE] = -1
     words[:, layout.SPRITE0_AT] = layout.UNKNOWN
@@ -159,7 +160,7 @@ class Console:
         out = np.empty((len(numbers), LINES * COLUMNS), np.uint8)
         use_threads(self.threads)
         with announced("NES", machine.__file__):
-            machine.paint_lanes(self.state, self.words, self.rom, numbers, out, out.view(np.uint64))
+            machine.paint_lanes(self.state, self.words, self.rom, numbers, out.view(np.uint64))
         return out.reshape(-1, LINES, COLUMNS)
 
     def rgb(self, lanes: Lanes = None) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compiled import kernel
+from holdfast.compiled import inlined, kernel
 from holdfast.worlds.nes.layout import CHR_AT, LOG, OAM, PALETTE, SCREENS, SPLITS, TILES_IN_ROM, VERTICAL
 from holdfast.worlds.nes.ppu import lines_down, palette_offset, read_tile, screen_offset
 
@@ -22,8 +22,13 @@ Array = Any
 
 LINES, COLUMNS = 240, 256
 WORDS_PER_LINE = COLUMNS // 8
+# Places in the scratch memory of a picture, in uint64 words.
+BACKDROP = 12  # after the colour differences of four palettes
+BAND, BAND_WORDS = 16, 40  # up to eight lines of 33 tiles
+MIXED = BAND + 8 * BAND_WORDS  # eight words for each of 256 tiles in four palettes
+SCRATCH_WORDS = MIXED + 4 * 256 * 8
+
 OPAQUE = 0x40
-CLAIMED = 0x80
 
 
 def _expanded(byte: int) -> int:
@@ -32,7 +37,12 @@ def _expanded(byte: int) -> int:
 
 
 EXPANDED = np.array([_expanded(byte) for byte in range(256)], np.uint64)
+FLIPPED = np.array([_expanded(int(f"{byte:08b}"[::-1], 2)) for byte in range(256)], np.uint64)
 REPEATED = np.array([byte * 0x0101010101010101 for byte in range(256)], np.uint64)
+
+
+ONES, WHOLE, ALL_CLAIMED = np.uint64(0x0101010101010101), np.uint64(0xFF), np.uint64(0x8080808080808080)
+SIX, SEVEN = np.uint64(6), np.uint64(7)
 
 
 @kernel
@@ -55,11 +65,22 @@ def colour_differences(row: Array, differences: Array) -> None:
         differences[palette * 3 + 2] = REPEATED[backdrop ^ first ^ second ^ third]
 
 
+@inlined
+def mix_tile(tiles: Array, at: int, differences: Array, palette: int, backdrop: Any, mixed: Array, place: int) -> None:
+    """Eight lines of a tile in the colours of a palette, each one uint64, into `mixed` from `place` on."""
+    first, second, third = differences[palette * 3], differences[palette * 3 + 1], differences[palette * 3 + 2]
+    for line in range(8):
+        mask1, mask2 = EXPANDED[tiles[at + line]], EXPANDED[tiles[at + line + 8]]
+        mixed[place + line] = backdrop ^ (mask1 & first) ^ (mask2 & second) ^ (mask1 & mask2 & third)
+
+
 @kernel
-def fetch_names(row: Array, words: Array, v: int, table: int, places: Array) -> None:
-    """Pattern address and palette of the 33 tiles on V's row of tiles: `places` [66]."""
+def paint_tiles(
+    row: Array, words: Array, tiles: Array, patterns: int, v: int, lines: int, scratch: Array, known: Array
+) -> None:
+    """Some lines of the 33 tiles on V's row of tiles into the band of `scratch`. A tile is mixed once per picture."""
     vertical = words[VERTICAL]
-    row_of_tiles = (v >> 5) & 31
+    row_of_tiles, fine_y = (v >> 5) & 31, (v >> 12) & 7
     for index in range(33):
         x = (v & 31) + index
         column = x & 31
@@ -67,32 +88,22 @@ def fetch_names(row: Array, words: Array, v: int, table: int, places: Array) -> 
         start = SCREENS + ((screen & 1) if vertical else (screen >> 1)) * 1024
         tile = int64(row[start + row_of_tiles * 32 + column])
         attributes = int64(row[start + 960 + (row_of_tiles >> 2) * 8 + (column >> 2)])
-        shift = (row_of_tiles & 2) << 1 | (column & 2)
-        places[index] = table + tile * 16
-        places[33 + index] = ((attributes >> shift) & 3) * 3
-
-
-@kernel
-def paint_background_line(
-    tiles: Array, start: int, places: Array, fine_y: int, fine_x: int, backdrop: Any, differences: Array, line: Array
-) -> None:
-    """33 tiles into `line` [34], then shifted left by fine X."""
-    for index in range(33):
-        at = (start + places[index] + fine_y) & 0xFFFF
-        mask1, mask2 = EXPANDED[tiles[at]], EXPANDED[tiles[at + 8]]
-        palette = places[33 + index] & 15
-        mixed = (mask1 & differences[palette]) ^ (mask2 & differences[palette + 1])
-        line[index] = backdrop ^ mixed ^ (mask1 & mask2 & differences[palette + 2])
-    if fine_x:
-        right, left = uint64(8 * fine_x), uint64(64 - 8 * fine_x)
-        for index in range(32):
-            line[index] = (line[index] >> right) | (line[index + 1] << left)
+        palette = (attributes >> ((row_of_tiles & 2) << 1 | (column & 2))) & 3
+        place = MIXED + ((palette << 8 | tile) << 3)
+        if known[palette << 8 | tile] == 0:
+            known[palette << 8 | tile] = 1
+            mix_tile(tiles, patterns + tile * 16, scratch, palette, scratch[BACKDROP], scratch, place)
+        if lines == 8:
+            for line in range(8):
+                scratch[BAND + line * BAND_WORDS + index] = scratch[place + line]
+        else:
+            for line in range(lines):
+                scratch[BAND + line * BAND_WORDS + index] = scratch[place + fine_y + line]
 
 
 @kernel
 def list_sprites(row: Array, height: int, counts: Array, listed: Array) -> None:
-    """The first eight sprites of each line, in the order of sprite memory; [240] and [240 * 8]."""
-    counts[:] = 0
+    """The first eight sprites of each line, in the order of sprite memory; [240], zeros before, and [240 * 8]."""
     for sprite in range(64):
         top = int64(row[OAM + sprite * 4]) + 1
         for line in range(top, min(top + height, LINES)):
@@ -102,84 +113,124 @@ def list_sprites(row: Array, height: int, counts: Array, listed: Array) -> None:
                 counts[line] = count + 1
 
 
+@inlined
+def lay_over(groups: Array, place: int, colours: Any, solid: Any, behind: int) -> None:
+    """Eight pixels of a sprite over eight of the picture, whose bytes carry the marks described above."""
+    below = groups[place]
+    free = solid & ~(((below >> SEVEN) & ONES) * WHOLE)
+    shown = free
+    if behind:
+        shown = free & ~(((below >> SIX) & ONES) * WHOLE)
+    groups[place] = (below & ~shown) | (colours & shown) | (free & ALL_CLAIMED)
+
+
 @kernel
-def paint_sprite_line(
-    row: Array, tiles: Array, start: int, sprite: int, line: int, control: int, clip: int, pixels: Array
+def paint_sprites(
+    row: Array, words: Array, tiles: Array, start: int, counts: Array, listed: Array, groups: Array
 ) -> None:
-    """One line of one sprite over `pixels`, whose bytes carry the marks described above."""
-    top, tile = int64(row[OAM + sprite * 4]) + 1, int64(row[OAM + sprite * 4 + 1])
-    attributes, left = int64(row[OAM + sprite * 4 + 2]), int64(row[OAM + sprite * 4 + 3])
-    tall = control & 0x20
-    offset = line - top
-    if attributes & 0x80:
-        offset = (15 if tall else 7) - offset
-    if tall:
-        at = (tile & 1) << 12 | (tile & 0xFE) << 4 | (offset & 8) << 1
-    else:
-        at = (control & 0x08) << 9 | tile << 4
-    low = int64(tiles[start + at + (offset & 7)])
-    high = int64(tiles[start + at + (offset & 7) + 8])
-    if low | high == 0:
-        return
-    palette = PALETTE + 16 + (attributes & 3) * 4
-    for pixel in range(8):
-        shift = pixel if attributes & 0x40 else 7 - pixel
-        colour = (low >> shift) & 1 | ((high >> shift) & 1) << 1
-        x = left + pixel
-        if colour and x < COLUMNS and x >= clip:
-            place = line * COLUMNS + x
-            below = int64(pixels[place])
-            if below & CLAIMED == 0:
-                if attributes & 0x20 and below & OPAQUE:
-                    pixels[place] = below | CLAIMED
-                else:
-                    pixels[place] = int64(row[palette + colour]) | CLAIMED
-
-
-@kernel
-def paint(row: Array, words: Array, rom: Array, pixels: Array, groups: Array) -> None:
-    """The last finished picture into `pixels` uint8 [61440]; `groups` is the same memory as uint64 [7680]."""
-    places, line_words = np.empty(66, np.int64), np.empty(34, np.uint64)
-    counts, listed = np.empty(LINES, np.int64), np.empty(LINES * 8, np.int64)
-    differences = np.empty(12, np.uint64)
-    colour_differences(row, differences)
-    tiles, start = (row, words[CHR_AT]) if words[CHR_AT] else (rom, int64(TILES_IN_ROM))
-    backdrop = REPEATED[int64(row[PALETTE])]
-    height = 16 if (words[LOG] >> 38 >> 3) & 0x20 else 8
-    list_sprites(row, height, counts, listed)
+    """All sprites, line by line, foremost first: mixed like tiles, moved to their column, where they may touch two
+    groups. Then the marks of the line go."""
     splits = words[SPLITS]
     for split in range(splits):
+        _, control, mask = split_settings(words[LOG + split])
+        first_line = words[LOG + split] & 0xFF
+        last_line = words[LOG + split + 1] & 0xFF if split + 1 < splits else LINES
+        if mask & 0x10 == 0:
+            continue
+        shown = REPEATED[0x30] if mask & 1 else REPEATED[0x3F]
+        clip = 0 if mask & 0x04 else 1
+        tall = control & 0x20
+        for line in range(first_line, last_line):
+            if counts[line] == 0:
+                continue
+            base = (line & 0xFF) * WORDS_PER_LINE
+            for order in range(counts[line]):
+                entry = OAM + listed[line * 8 + order] * 4
+                offset, tile = line - int64(row[entry]) - 1, int64(row[entry + 1])
+                attributes, left = int64(row[entry + 2]), int64(row[entry + 3])
+                if attributes & 0x80:
+                    offset = (15 if tall else 7) - offset
+                if tall:
+                    at = start + ((tile & 1) << 12 | (tile & 0xFE) << 4 | (offset & 8) << 1) + (offset & 7)
+                else:
+                    at = start + ((control & 0x08) << 9 | tile << 4) + (offset & 7)
+                if attributes & 0x40:
+                    mask1, mask2 = FLIPPED[tiles[at]], FLIPPED[tiles[at + 8]]
+                else:
+                    mask1, mask2 = EXPANDED[tiles[at]], EXPANDED[tiles[at + 8]]
+                palette = PALETTE + 16 + (attributes & 3) * 4
+                first, second = REPEATED[row[palette + 1]], REPEATED[row[palette + 2]]
+                both = mask1 & mask2
+                colours = (mask1 & ~both & first) | (mask2 & ~both & second) | (both & REPEATED[row[palette + 3]])
+                solid = mask1 | mask2
+                group, shift = left >> 3, uint64((left & 7) * 8)
+                if group >= clip:
+                    lay_over(groups, base + group, colours << shift, solid << shift, attributes & 0x20)
+                if left & 7 and group < WORDS_PER_LINE - 1:
+                    back = uint64(64 - (left & 7) * 8)
+                    lay_over(groups, base + group + 1, colours >> back, solid >> back, attributes & 0x20)
+            for index in range(WORDS_PER_LINE):
+                groups[base + index] &= shown
+
+
+@kernel
+def finish_lines(
+    scratch: Array, fine_x: int, mask: int, counts: Array, groups: Array, first_line: int, lines: int
+) -> None:
+    """Shift lines of the band by fine X into the picture; where no sprite follows, the marks go at once."""
+    right, left = uint64(8 * fine_x), uint64(64 - 8 * fine_x)
+    for offset in range(lines):
+        line = (first_line + offset) & 0xFF  # known not to be negative, so that the loops below become vector code
+        base, band = line * WORDS_PER_LINE, BAND + offset * BAND_WORDS
+        shown = REPEATED[0x30] if mask & 1 else REPEATED[0x3F]
+        if mask & 0x10 and counts[line]:
+            shown = REPEATED[0xFF]
+        backdrop = scratch[BACKDROP] & shown
+        if mask & 0x08 == 0:
+            for index in range(WORDS_PER_LINE):
+                groups[base + index] = backdrop
+        elif fine_x:
+            for index in range(WORDS_PER_LINE):
+                groups[base + index] = ((scratch[band + index] >> right) | (scratch[band + index + 1] << left)) & shown
+        else:
+            for index in range(WORDS_PER_LINE):
+                groups[base + index] = scratch[band + index] & shown
+        if mask & 0x02 == 0:
+            groups[base] = backdrop
+
+
+@kernel
+def paint(row: Array, words: Array, rom: Array, groups: Array) -> None:
+    """The last finished picture into `groups` uint64 [7680], which is 240 x 256 bytes seen eight at a time."""
+    scratch, known = np.empty(SCRATCH_WORDS, np.uint64), np.zeros(1024, np.uint8)
+    counts, listed = np.zeros(LINES, np.int64), np.empty(LINES * 8, np.int64)
+    colour_differences(row, scratch)
+    scratch[BACKDROP] = REPEATED[int64(row[PALETTE])]
+    tiles, start = (row, words[CHR_AT]) if words[CHR_AT] else (rom, int64(TILES_IN_ROM))
+    list_sprites(row, 16 if (words[LOG] >> 38 >> 3) & 0x20 else 8, counts, listed)
+    splits = words[SPLITS]
+    mixed_table = -1
+    for split in range(splits):
         entry = words[LOG + split]
-        first_line = entry & 0xFF
+        line = entry & 0xFF
         last_line = words[LOG + split + 1] & 0xFF if split + 1 < splits else LINES
         v, t = (entry >> 8) & 0x7FFF, (entry >> 23) & 0x7FFF
         fine_x, control, mask = split_settings(entry)
-        shown = REPEATED[0x30] if mask & 1 else REPEATED[0x3F]
-        clip = 0 if mask & 0x04 else 8
-        fetched = -1
-        for line in range(first_line, last_line):
-            base = (line & 0xFF) * WORDS_PER_LINE
+        table = (control & 0x10) << 8
+        if table != mixed_table:
+            known[:] = 0
+            mixed_table = table
+        while line < last_line:
+            lines = min(8 - ((v >> 12) & 7), last_line - line)
+            if (v ^ t) & 0x041F:  # X comes back from T after one line
+                lines = 1
             if mask & 0x08:
-                if v & 0x0FFF != fetched:
-                    fetch_names(row, words, v, (control & 0x10) << 8, places)
-                    fetched = v & 0x0FFF
-                paint_background_line(tiles, start, places, (v >> 12) & 7, fine_x, backdrop, differences, line_words)
-                if mask & 0x02 == 0:
-                    line_words[0] = backdrop
-            else:
-                line_words[:] = backdrop
-            if mask & 0x10 and counts[line]:
-                for index in range(WORDS_PER_LINE):
-                    groups[base + index] = line_words[index]
-                for order in range(counts[line]):
-                    paint_sprite_line(row, tiles, start, listed[line * 8 + order], line, control, clip, pixels)
-                for index in range(WORDS_PER_LINE):
-                    groups[base + index] &= shown
-            else:
-                for index in range(WORDS_PER_LINE):
-                    groups[base + index] = line_words[index] & shown
+                paint_tiles(row, words, tiles, start + table, v, lines, scratch, known)
+            finish_lines(scratch, fine_x, mask, counts, groups, line, lines)
+            line += lines
             if mask & 0x18:
-                v = lines_down(v, t, 1)
+                v = lines_down(v, t, lines)
+    paint_sprites(row, words, tiles, start, counts, listed, groups)
 
 
 @kernel

@@ -22,9 +22,13 @@ from holdfast.worlds.nes.layout import (
     INTERRUPT_DISABLE,
     IRQ_MASKED,
     JAMMED,
+    LATE_NONE,
+    LATE_OFF,
+    LATE_ON,
     MASK,
     NEGATIVE_VALUE,
     NMI,
+    NMI_LATE,
     PC,
     PICTURE,
     PICTURE_DOT,
@@ -41,6 +45,8 @@ from holdfast.worlds.nes.ppu import begin_picture, end_picture
 Array = Any
 
 INTERRUPT_DOTS = 7 * 3
+NMI_DOTS = 5  # an instruction that ends sooner after the edge has already looked for interrupts
+IRQ_CYCLES = 3  # from the frame interrupt's flag to the end of the instruction that notices it
 
 
 @kernel
@@ -60,7 +66,7 @@ def taken_interrupt(row: Array, words: Array, rom: Array) -> bool:
     if words[NMI] == 1:
         words[NMI] = 0
         interrupt(row, words, rom, 0xFFFA, pack_flags(words))
-    elif words[IRQ_MASKED] == 0 and cycle_at(words, words[DOT]) > next_irq(words):
+    elif words[IRQ_MASKED] == 0 and cycle_at(words, words[DOT]) >= next_irq(words) + IRQ_CYCLES:
         sync_apu(words, cycle_at(words, words[DOT]))
         interrupt(row, words, rom, 0xFFFE, pack_flags(words))
     else:
@@ -80,7 +86,7 @@ def next_stop(words: Array) -> int:
         return dot + 1
     stop = FRAME_DOTS if words[PICTURE] == 2 else PICTURE_DOT
     if words[INTERRUPT_DISABLE] == 0:
-        stop = min(stop, max((next_irq(words) + 1) * 3 - words[CLOCK], dot + 1))
+        stop = min(stop, max((next_irq(words) + IRQ_CYCLES) * 3 - words[CLOCK], dot + 1))
     return stop
 
 
@@ -100,9 +106,11 @@ def finish_frame(row: Array, words: Array, rom: Array) -> None:
     race = words[VBLANK_RACE]
     words[VBLANK_RACE] = RACE_NONE
     words[VBLANK] = 1 if race == RACE_NONE else 0
-    if words[CONTROL] & 0x80 and (race != RACE_NO_FLAG and race != RACE_FLAG_READ_NO_NMI):
+    late = words[NMI_LATE]
+    words[NMI_LATE] = LATE_NONE
+    if (words[CONTROL] & 0x80 or late == LATE_OFF) and race != RACE_NO_FLAG and race != RACE_FLAG_READ_NO_NMI:
         # The 6502 looks for interrupts before an instruction's last cycle; an edge after that waits for another one.
-        words[NMI] = 1 if words[DOT] >= 3 else 2
+        words[NMI] = 1 if words[DOT] >= NMI_DOTS and late != LATE_ON else 2
     # Flags in one spelling, so that equal machines have equal bytes.
     words[ZERO_VALUE] = 0 if words[ZERO_VALUE] == 0 else 1
     words[NEGATIVE_VALUE] &= 0x80

@@ -46,6 +46,8 @@ NOTES = FIELDS + 53  # NOTE_ bits
 VERTICAL, CHR_AT, PRG_RAM_AT = range(FIELDS + 54, FIELDS + 57)  # the board's wiring
 IRQ_MASKED = FIELDS + 57  # the I flag as the last poll saw it: CLI, SEI and PLP act one instruction late
 
+NMI_LATE = FIELDS + 58  # what a $2000 write around the coming flag did: LATE_ constants
+
 LOG = FIELDS + 64  # split log: one word per change of scroll or picture settings
 LOG_ENTRIES = 64
 ROW_BYTES = (LOG + LOG_ENTRIES) * 8  # without PRG-RAM and CHR-RAM
@@ -53,6 +55,7 @@ ROW_BYTES = (LOG + LOG_ENTRIES) * 8  # without PRG-RAM and CHR-RAM
 NEVER = 1 << 40
 UNKNOWN = -1
 
+LATE_NONE, LATE_OFF, LATE_ON = 0, 1, 2
 RACE_NONE, RACE_NO_FLAG, RACE_FLAG_READ, RACE_FLAG_READ_NO_NMI = 0, 1, 2, 3
 
 NOTE_SPLITS_LOST = 1  # more changes of scroll in one picture than the log holds
@@ -64,7 +67,9 @@ FRAME_DOTS = 341 * 262
 FLAGS_CLEAR_DOT = 341 * 20  # pre-render line, dot 1
 PICTURE_DOT = 341 * 21 - 3  # pre-render line, dot 338: scroll is set, the odd frame's skipped dot is decided
 FIRST_LINE_DOT = 341 * 21 - 1  # line 0, dot 0
-POWER_ON_DOT = FIRST_LINE_DOT + 7 * 3  # the PPU starts with the picture, the CPU with a reset of 7 cycles
+# The PPU starts with the picture. CPU and PPU wake up in one of several phases; this is the one in which cynes runs.
+POWER_ON_DOT = FIRST_LINE_DOT + 12
+POWER_ON_CYCLE = 8  # the reset sequence, counted so that OAM DMA meets the same even cycles
 
 TILES_IN_ROM = 32768  # the `rom` array holds the program, then the tiles
 

@@ -37,8 +37,8 @@ def step_lanes(state: Array, words: Array, rom: Array, code: Array, buttons: Arr
 
 
 @parallel_kernel
-def paint_lanes(state: Array, words: Array, rom: Array, lanes: Array, pixels: Array, groups: Array) -> None:
-    """Pictures of some lanes: `pixels` uint8 [n, 61440], `groups` uint64 [n, 7680], the same memory."""
+def paint_lanes(state: Array, words: Array, rom: Array, lanes: Array, groups: Array) -> None:
+    """Pictures of some lanes into `groups` uint64 [n, 7680], eight pixels each."""
     for index in prange(lanes.shape[0]):
         lane = lanes[index]
-        paint(state[lane], words[lane], rom, pixels[index], groups[index])
+        paint(state[lane], words[lane], rom, groups[index])

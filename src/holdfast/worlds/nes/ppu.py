@@ -18,11 +18,14 @@ from holdfast.worlds.nes.layout import (
     FINE_X,
     FLAGS_CLEAR_DOT,
     FRAME_DOTS,
+    LATE_OFF,
+    LATE_ON,
     LOG,
     LOG_ENTRIES,
     MASK,
     NEVER,
     NMI,
+    NMI_LATE,
     NOTE_MID_LINE,
     NOTE_PICTURE_MEMORY,
     NOTE_SPLITS_LOST,
@@ -202,7 +205,7 @@ def find_sprite0(row: Array, words: Array, rom: Array) -> int:
             shift = pixel if attributes & 0x40 else 7 - pixel
             x = left + pixel
             if (bits >> shift) & 1 and x < 255 and not (clipped and x < 8):
-                at = (line + 21) * 341 + x + 1
+                at = (line + 21) * 341 + x
                 if at >= words[SPRITE0_FROM] and background_opaque(row, words, rom, v, x):
                     return at
     return NEVER
@@ -340,7 +343,9 @@ def write_ppu(row: Array, words: Array, rom: Array, register: int, value: int, d
     words[PPU_BUS] = value
     before_change(row, words, rom, dot)
     if register == 0:
-        risen = value & ~words[CONTROL] & 0x80
+        risen, fallen = value & ~words[CONTROL] & 0x80, ~value & words[CONTROL] & 0x80
+        if dot >= FRAME_DOTS and risen | fallen:
+            words[NMI_LATE] = LATE_ON if risen else LATE_OFF
         if (value ^ words[CONTROL]) & 0x38:
             note_mid_line(words, dot)
         words[CONTROL] = value
