@@ -13,8 +13,9 @@ import pytest
 from holdfast.config import Config
 from holdfast.config_reading import load_config
 from holdfast.runs.folder import Run, create_run
-from holdfast.train import Result, train
+from holdfast.train import train
 from holdfast.views.terminal import Quiet
+from holdfast.watch import Result
 
 SMALL = {
     "rollout.lanes": "16",

@@ -18,8 +18,9 @@ from holdfast.runs.checkpoint import TENSORS
 from holdfast.runs.folder import Run, create_run, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, config_to_resume
-from holdfast.train import Progress, resume, train
+from holdfast.train import resume, train
 from holdfast.views.terminal import Quiet
+from holdfast.watch import Progress
 from tests.conftest import Command, finished_run, small_config, small_words
 
 PENNIES = "tests.two_roles:Pennies"

@@ -6,8 +6,7 @@ Whoever wants to watch (a terminal, a test) passes a `Watch`; the loop itself pr
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
-from typing import Protocol
+from dataclasses import asdict
 
 import psutil
 
@@ -28,48 +27,12 @@ from holdfast.runs.checkpoint import Checkpoints, Saved
 from holdfast.runs.folder import Run
 from holdfast.runs.metrics import METRICS, MetricsWriter, Stream, cut_back, known_names
 from holdfast.runs.signals import StopRequest
-from holdfast.state import Counts, State, initial_state, torch_generator
+from holdfast.state import initial_state, torch_generator
 from holdfast.timing import Clock
+from holdfast.watch import Progress, Result, Watch, peak_memory_mb
 from holdfast.worlds.api import Episodes
 
 SAMPLED_EVALUATION = 4  # purpose of a torch generator
-
-
-@dataclass(frozen=True)
-class Progress:
-    """One iteration, for whoever watches."""
-
-    counts: Counts
-    metrics: dict[str, float | int]
-    agent_steps_per_s: float
-    clock: Clock
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a run ended: the policy on held-out episodes beside the policies that need no learning."""
-
-    outcome: str  # finished, solved or interrupted
-    counts: Counts
-    score_name: str
-    scores: dict[str, Summary]  # learned first
-    elapsed_s: float
-    agent_steps_per_s: float
-    peak_memory_mb: float
-    phases: dict[str, float]  # share of the time
-    exit_status: int
-
-    def as_json(self) -> dict[str, object]:
-        return {**asdict(self), "scores": {name: found._asdict() for name, found in self.scores.items()}}
-
-
-class Watch(Protocol):
-    """What a view of a running loop answers to."""
-
-    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None: ...
-    def iteration(self, progress: Progress) -> None: ...
-    def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None: ...
-    def finished(self, run: Run, result: Result) -> None: ...
 
 
 class Training:
@@ -307,12 +270,6 @@ class Training:
     def _speed(self) -> float:
         working = sum(self.clock.seconds.get(phase, 0.0) for phase in ("collect", "act", "world", "learn"))
         return (self.state.counts.agent_steps - self.steps_before) / working if working else 0.0
-
-
-def peak_memory_mb() -> float:
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 def train(config: Config, run: Run, watch: Watch) -> Result:

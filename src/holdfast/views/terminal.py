@@ -14,8 +14,8 @@ from holdfast.config import Config
 from holdfast.rollout.evaluate import Summary
 from holdfast.runs.folder import Run
 from holdfast.state import State
-from holdfast.train import Progress as LoopProgress
-from holdfast.train import Result
+from holdfast.watch import Progress as LoopProgress
+from holdfast.watch import Result
 
 
 def make_watch(quiet: bool, stream: Any = None) -> Quiet | Plain | LiveView:

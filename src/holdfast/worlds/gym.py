@@ -6,15 +6,15 @@ checkpoint keeps it, for environments whose seed decides everything. Situations 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from holdfast.errors import SituationError, SnapshotUnsupported, WorldError
 from holdfast.options import option
-from holdfast.worlds.api import ArrayWorld, Role, Situation, World, WorldSpec
+from holdfast.worlds.api import ArrayWorld, Role, Situation, WorldSpec
 from holdfast.worlds.gym_draw import rendered, sight_picture
 from holdfast.worlds.gym_lanes import History, LiveLane, Packed, Totals, pack, packed_from, unpack
 from holdfast.worlds.gym_make import Environment, copied, make_environment
@@ -23,6 +23,7 @@ from holdfast.worlds.lanes import next_episode
 
 SEEDS = 2**31  # environments take seeds below this
 PLAYER = "player"
+HISTORY = ("history", "history_offsets")  # arrays of a checkpoint that have no fixed shape
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def gym_spec(name: str, sight: Sight, controls: Controls) -> WorldSpec:
     )
 
 
-class GymWorld(World):
+class GymWorld(ArrayWorld):
     """N copies of one foreign environment; `threads` is of no use to them."""
 
     Settings = GymSettings
@@ -53,12 +54,12 @@ class GymWorld(World):
         first = make_environment(name, settings.kwargs, settings.max_steps)
         self.sight = sight_of(first.observation_space, name)
         self.controls = controls_of(first.action_space, name)
-        super().__init__(gym_spec(name, self.sight, self.controls), lanes, seed, threads)
+        totals = Totals(total=np.zeros(lanes, np.float64))
+        super().__init__(gym_spec(name, self.sight, self.controls), lanes, seed, threads, totals)
         self.settings = settings
         others = [make_environment(name, settings.kwargs, settings.max_steps) for _ in range(lanes - 1)]
         self.environments: list[Environment] = [first, *others]
         self.histories: list[History] = [[] for _ in range(lanes)]
-        self.state = Totals(total=np.zeros(lanes, np.float64))
         self.player = self.roles[PLAYER]
         self.unsaveable: str | None = None  # why situations cannot be taken, once that is known
 
@@ -110,19 +111,12 @@ class GymWorld(World):
         self.player.final_alive[lane, 0] = True
         self._begin(np.array([lane]))
 
-    def _named(self) -> Iterator[tuple[str, np.ndarray]]:
-        yield from self.clock._asdict().items()
-        yield from self.state._asdict().items()
-        yield "player.obs", self.player.obs
-        yield "player.alive", self.player.alive
-
     # -- situations: deep copies, in memory only --
 
     def save(self, lanes: np.ndarray) -> Situation:
         chosen = self.chosen(lanes)
-        rows = {name: array[chosen] for name, array in self._named()}
         live = tuple(LiveLane(self._copied(lane), list(self.histories[lane])) for lane in chosen.tolist())
-        return Situation(self.spec.name, self.spec.version, rows, live)
+        return replace(super().save(chosen), live=live)
 
     def _copied(self, lane: int) -> Environment:
         if self.unsaveable:
@@ -135,25 +129,13 @@ class GymWorld(World):
 
     def load(self, lanes: np.ndarray, situation: Situation, exact: bool = False) -> None:
         chosen = self.chosen(lanes)
-        self._check_situation(situation, len(chosen))
-        for name, array in self._named():
-            if exact or name not in ArrayWorld.OWN:
-                array[chosen] = situation.rows[name]
+        if len(situation.live) != len(situation):
+            raise SituationError(f"a situation of {self.spec.name} lives in memory only and cannot come from a file")
+        super().load(chosen, situation, exact)
         for index, lane in enumerate(chosen.tolist()):
             live = situation.live[index if len(situation) > 1 else 0]
             self.environments[lane] = copied(live.environment, self.spec.name)
             self.histories[lane] = list(live.history)
-
-    def _check_situation(self, situation: Situation, lanes: int) -> None:
-        if (situation.world, situation.version) != (self.spec.name, self.spec.version):
-            raise SituationError(
-                f"a situation of world {situation.world} version {situation.version} "
-                f"cannot be loaded into {self.spec.name} version {self.spec.version}"
-            )
-        if len(situation) not in (1, lanes):
-            raise SituationError(f"{len(situation)} saved lanes for {lanes} lanes: give one, or one for each")
-        if len(situation.live) != len(situation):
-            raise SituationError(f"a situation of {self.spec.name} lives in memory only and cannot come from a file")
 
     # -- checkpoints: the key of each episode and the actions since it began --
 
@@ -162,20 +144,11 @@ class GymWorld(World):
         return {**dict(self._named()), "history": packed.values, "history_offsets": packed.offsets}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
-        self._check_arrays(arrays)
-        for name, array in self._named():
-            array[...] = arrays[name]
-        return self._replay(packed_from(arrays))
-
-    def _check_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
-        mine = self.arrays()
-        fits = mine.keys() == arrays.keys() and all(
-            arrays[name].shape == array.shape and arrays[name].dtype == array.dtype
-            for name, array in mine.items()
-            if name != "history"  # of any length
-        )
-        if not fits:
+        fixed = {name: array for name, array in arrays.items() if name not in HISTORY}
+        if any(name not in arrays for name in HISTORY) or len(arrays["history_offsets"]) != self.lanes + 1:
             raise SituationError(f"the saved lanes do not fit {self.spec.name} with {self.lanes} lanes")
+        super().restore(fixed)
+        return self._replay(packed_from(arrays))
 
     def _replay(self, packed: Packed) -> list[str]:
         """Rebuild every lane; where that fails, begin a new episode there and say so."""

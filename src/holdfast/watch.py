@@ -1,0 +1,55 @@
+"""What a running loop tells whoever watches it, and how a run ended. The loop knows no view, only this."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+from holdfast.config import Config
+from holdfast.rollout.evaluate import Summary
+from holdfast.runs.folder import Run
+from holdfast.state import Counts, State
+from holdfast.timing import Clock
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One iteration, for whoever watches."""
+
+    counts: Counts
+    metrics: dict[str, float | int]
+    agent_steps_per_s: float
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended: the policy on held-out episodes beside the policies that need no learning."""
+
+    outcome: str  # finished, solved or interrupted
+    counts: Counts
+    score_name: str
+    scores: dict[str, Summary]  # learned first
+    elapsed_s: float
+    agent_steps_per_s: float
+    peak_memory_mb: float
+    phases: dict[str, float]  # share of the time
+    exit_status: int
+
+    def as_json(self) -> dict[str, object]:
+        return {**asdict(self), "scores": {name: found._asdict() for name, found in self.scores.items()}}
+
+
+class Watch(Protocol):
+    """What a view of a running loop answers to."""
+
+    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None: ...
+    def iteration(self, progress: Progress) -> None: ...
+    def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None: ...
+    def finished(self, run: Run, result: Result) -> None: ...
+
+
+def peak_memory_mb() -> float:
+    """Of this process, so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3

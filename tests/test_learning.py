@@ -1,0 +1,65 @@
+"""Every kind of sight, action and memory really learns, on environments whose best return is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import finished_run
+
+COMMON = {
+    "rollout.lanes": "32",
+    "rollout.steps": "32",
+    "learner.minibatch": "256",
+    "learner.lr": "3e-3",
+    "evaluation.every": "0",
+    "evaluation.final_episodes": "40",
+    "run.iterations": "20",
+}
+BEST = 8.0  # eight questions, one point each
+
+CASES = {
+    "images": ("Lamp", {"policy.hidden": "32"}, 7.6),
+    "continuous": ("Dial", {"policy.initial_log_std": "-0.7", "run.iterations": "40"}, 7.6),
+    "multi-discrete": ("Switches", {}, 7.6),
+    "memory": ("Recall", {"policy.core": "gru", "policy.core_size": "16", "policy.hidden": "16"}, 7.6),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_learns(tmp_path: Path, case: str) -> None:
+    name, options, goal = CASES[case]
+    _, result = finished_run(tmp_path, f"tests.small_envs:{name}", **{**COMMON, **options})
+    assert result.scores["random"].mean < goal - 1.5
+    assert goal <= result.scores["learned"].mean <= BEST
+
+
+def test_without_memory_recall_cannot_be_solved(tmp_path: Path) -> None:
+    _, result = finished_run(tmp_path, "tests.small_envs:Recall", **COMMON)
+    assert result.scores["learned"].mean < 6.5
+
+
+def test_cartpole_is_solved(tmp_path: Path) -> None:
+    options = {"rollout.lanes": "64", "rollout.steps": "64", "learner.minibatch": "512", "run.iterations": "15"}
+    _, result = finished_run(
+        tmp_path, "gym:CartPole-v1", **{**options, "evaluation.every": "0", "rollout.threads": "2"}
+    )
+    assert result.scores["learned"].mean >= 475
+
+
+def test_the_school_learns_to_survive(tmp_path: Path) -> None:
+    """A short version of `benchmarks/seeds.py fish`: half a million fish-steps already beat every constant action."""
+    options = {
+        "rollout.lanes": "64",
+        "rollout.steps": "64",
+        "rollout.threads": "2",
+        "learner.minibatch": "10240",
+        "learner.lr": "2e-3",
+        "evaluation.every": "0",
+        "evaluation.final_episodes": "20",
+        "run.iterations": "16",
+    }
+    _, result = finished_run(tmp_path, "fish", **options)
+    constant = max(result.scores[name].mean for name in ("forward", "turn", "brake", "keep"))
+    assert result.scores["learned"].low > constant + 0.03
