@@ -1,0 +1,74 @@
+"""Changing the gate by text: `KEY=VALUE`, or `KEY.TYPE=VALUE` for one deck type, as in `success.ratio.main=0.025`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from holdfast.curriculum.bytype import type_name, with_type
+from holdfast.curriculum.gate_settings import BY_TYPE, GateSettings
+from holdfast.curriculum.pairs import finite_number
+from holdfast.errors import ConfigError, nearest
+from holdfast.options import from_text, kind_name, options_of, out_of_bounds
+
+# Names that older notes and command lines use. "first_death_p10" never was about first deaths.
+OTHER_NAMES = {
+    "success_ratio": "success_step_one_ratio",
+    "success_first_death_p10": "success_p10",
+    "success_median_window": "success_p10_window",
+    "success_p10_median_window": "success_p10_window",
+}
+_KNOWN = {info.name: info for info in options_of(GateSettings)}
+
+
+def option_name(text: str) -> str:
+    """The option behind a name, whether it is written with dots, as `_by_stage`, or in an older spelling."""
+    name = text.removeprefix("gate.").replace(".", "_").replace("-", "_")
+    ending = next((end for end in (BY_TYPE, "_by_stage") if name.endswith(end)), "")
+    base = name.removesuffix(ending)
+    return OTHER_NAMES.get(base, base) + (BY_TYPE if ending else "")
+
+
+def change_gate(settings: GateSettings, assignments: Iterable[str]) -> GateSettings:
+    """The settings with all assignments carried out; ConfigError lists every one that cannot be."""
+    problems: list[str] = []
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            problems.append(f"{assignment!r}: write KEY=VALUE or KEY.TYPE=VALUE")
+            continue
+        try:
+            settings = _assigned(settings, name.strip(), text.strip())
+        except ValueError as wrong:
+            problems.append(f"{assignment!r}: {wrong}")
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return settings
+
+
+def _assigned(settings: GateSettings, name: str, text: str) -> GateSettings:
+    option = option_name(name)
+    if option in _KNOWN:
+        return replace(settings, **{option: read_value(option, text)})
+    front, _, kind = name.rpartition(".")
+    option = option_name(front) + BY_TYPE
+    if option not in _KNOWN:
+        raise ValueError(f"no option gate.{option_name(name)}{nearest(option_name(name), list(_KNOWN))}")
+    changes: dict[str, Any] = {option: with_type(getattr(settings, option), type_name(kind), finite_number(text))}
+    return replace(settings, **changes)
+
+
+def read_value(option: str, text: str) -> Any:
+    """The value of a gate option from a text; ValueError says what is wrong with it."""
+    info = _KNOWN[option]
+    try:
+        value = from_text(text, info.kind)
+    except ValueError:
+        raise ValueError(f"gate.{option} = {text!r} is not {kind_name(info.kind)}") from None
+    wrong = out_of_bounds(value, info)
+    if wrong:
+        raise ValueError(f"gate.{option} = {text} {wrong}")
+    return value

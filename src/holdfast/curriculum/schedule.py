@@ -1,0 +1,83 @@
+"""The curriculum schedule: phases of so many fish for so many iterations, written `FISH:ITERATIONS,…`.
+
+Phases and iterations count from 1. What a phase means for the reward and the spawn is in `density` and `boost`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from holdfast.curriculum.pairs import parse_pairs, print_pairs, whole_number
+from holdfast.errors import ConfigError
+from holdfast.options import option
+
+
+@dataclass(frozen=True)
+class ScheduleSettings:
+    """How the school grows during the run."""
+
+    phases: str = option("", "FISH:ITERATIONS,… one item per phase; empty: one phase for the whole run")
+    phase_reset: Literal["on_change", "always"] = option(
+        "on_change", "reset schools at a phase change only if the fish count changes, or always"
+    )
+
+
+class Phase(NamedTuple):
+    """One item of a schedule."""
+
+    fish: int
+    iterations: int
+
+
+class Schedule(NamedTuple):
+    """All phases of a run."""
+
+    phases: tuple[Phase, ...]
+
+    @property
+    def iterations(self) -> int:
+        return sum(phase.iterations for phase in self.phases)
+
+    @property
+    def most_fish(self) -> int:
+        """How many fish the world must have room for, so that no phase change rebuilds it."""
+        return max(phase.fish for phase in self.phases)
+
+    def span(self, phase: int) -> tuple[int, int]:
+        """First and last iteration of a phase."""
+        last = sum(item.iterations for item in self.phases[:phase])
+        return last - self.phases[phase - 1].iterations + 1, last
+
+    def phase_at(self, iteration: int) -> int:
+        """The phase an iteration belongs to; before the first and after the last iteration, the nearest phase."""
+        ends = accumulate(phase.iterations for phase in self.phases)
+        return next((number for number, end in enumerate(ends, 1) if iteration <= end), len(self.phases))
+
+    def of_phase(self, phase: int) -> Phase:
+        return self.phases[phase - 1]
+
+
+def parse_schedule(text: str, where: str = "schedule.phases") -> Schedule:
+    """The schedule a text describes; an empty text has no phases."""
+    pairs = parse_pairs(text, where, whole_number, whole_number, repeats=True)
+    return Schedule(tuple(Phase(fish, iterations) for fish, iterations in pairs))
+
+
+def print_schedule(schedule: Schedule) -> str:
+    return print_pairs(schedule.phases)
+
+
+def schedule_for(settings: ScheduleSettings, fish: int, iterations: int) -> Schedule:
+    """The schedule of a run of so many iterations; `fish` is the count of its only phase when none is written."""
+    schedule = parse_schedule(settings.phases) if settings.phases.strip() else Schedule((Phase(fish, iterations),))
+    if schedule.iterations != iterations:
+        sum_text = " + ".join(str(phase.iterations) for phase in schedule.phases)
+        raise ConfigError(
+            [
+                f"schedule.phases = {settings.phases!r}: {sum_text} = {schedule.iterations} iterations, "
+                f"but run.iterations is {iterations}; make them equal"
+            ]
+        )
+    return schedule
