@@ -18,6 +18,7 @@ from holdfast.worlds.nes.layout import (
     CLOCK,
     OAM,
     OAM_ADDRESS,
+    PICTURE_DOT,
     PRG_RAM_AT,
     SHIFT1,
     SHIFT2,
@@ -74,13 +75,14 @@ def read_bus(row: Array, words: Array, rom: Array, address: int, dot: int) -> in
 @kernel
 def copy_sprites(row: Array, words: Array, rom: Array, page: int, dot: int) -> int:
     """OAM DMA: 256 bytes, 513 cycles and one more to meet an even one. Returns the stall in dots."""
-    before_change(row, words, rom, dot)
+    if dot >= PICTURE_DOT:
+        before_change(row, words, rom, dot)
     note_picture_write(words, dot)
     start = words[OAM_ADDRESS]
-    if page < 0x20 and start == 0:  # what programs do; the masked base lets the loop become a block copy
-        source = (page & 7) << 8
-        for index in range(256):
-            row[OAM + index] = row[source + index]
+    if page < 0x20 and start == 0:  # what programs do, eight bytes at a time
+        source = (page & 7) << 5
+        for index in range(32):
+            words[OAM // 8 + index] = words[source + index]
     else:
         for index in range(256):
             row[OAM + ((start + index) & 0xFF)] = read_bus(row, words, rom, (page << 8) | index, dot)

@@ -78,7 +78,7 @@ class Console:
         self.state = np.repeat(self._power_on[None], lanes, axis=0)  # [N, bytes]
         self.words = self.state.view(np.int64)  # [N, bytes / 8], see layout.py
         self.rom = np.concatenate([cartridge.program, cartridge.tiles])
-        self.code = code_words(decode_program(cartridge), machine.HANDLER_NUMBERS)
+        self.code = code_words(decode_program(cartridge, machine.SEQUENCES), machine.HANDLER_NUMBERS)
         self._buttons = np.zeros((lanes, 2), np.uint8)
 
     @property

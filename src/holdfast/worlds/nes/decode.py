@@ -25,6 +25,11 @@ FAST_MODIFIES = ("ASL", "LSR", "ROL", "ROR", "INC", "DEC")
 FAST_SIMPLE = ("TAX", "TAY", "TXA", "TYA", "INX", "INY", "DEX", "DEY", "CLC", "SEC", "PHA", "PLA", "RTS", "NOP")
 
 
+JOIN = "+"  # between the handlers of a sequence that is dispatched once
+LONGEST_SEQUENCE = 4
+ENDS_SEQUENCE = {RARE, "JMP", "JSR", "RTS", "JMP_ind", "WAIT_forever", "WAIT_DEX", "WAIT_DEY", *BRANCHES}
+
+
 class Decoded(NamedTuple):
     """One instruction as the machine executes it."""
 
@@ -86,8 +91,8 @@ def _decode_read(program: NDArray[np.uint8], opcode: Opcode, operand: int) -> De
         return Decoded(f"{name}_abs_ram", operand & 0x7FF)
     if mode == "abs" and operand >= 0x8000:
         return Decoded(f"{name}_abs_rom", int(program[operand & 0x7FFF]))
-    if mode == "abs" and name == "LDA":
-        return Decoded("LDA_abs_bus", operand)
+    if mode in ("abs", "abx") and name == "LDA" and 0x2000 <= operand < 0x8000:
+        return Decoded(f"LDA_{mode}_bus", operand)
     if mode in ("abx", "aby") and operand < 0x1F00:
         return Decoded(f"{name}_{mode}_ram", operand)
     if mode in ("abx", "aby") and 0x8000 <= operand <= 0xFF00:
@@ -159,9 +164,31 @@ def _status_poll(program: NDArray[np.uint8], address: int, opcode: Opcode, secon
     return Decoded(f"POLL_{opcode.mnemonic}", mask | stays[second.mnemonic] << 8, loop_cycles)
 
 
-def decode_program(cartridge: Cartridge) -> dict[int, Decoded]:
+def decode_program(cartridge: Cartridge, sequences: tuple[str, ...] = ()) -> dict[int, Decoded]:
     """Every address of the program, decoded as if an instruction began there."""
-    return {address: decode_one(cartridge.program, address) for address in range(FIRST, 0x10000)}
+    alone = {address: decode_one(cartridge.program, address) for address in range(FIRST, 0x10000)}
+    known = set(sequences)
+    beginnings = {JOIN.join(name.split(JOIN)[:count]) for name in known for count in range(1, LONGEST_SEQUENCE)}
+    return {
+        address: _joined(cartridge.program, alone, address, known, beginnings) if one.handler in beginnings else one
+        for address, one in alone.items()
+    }
+
+
+def _joined(
+    program: NDArray[np.uint8], alone: dict[int, Decoded], address: int, known: set[str], beginnings: set[str]
+) -> Decoded:
+    """The longest known sequence of handlers that begins at an address; its operand is the first instruction's."""
+    first = alone[address]
+    names, found, here = first.handler, first.handler, address
+    while names in beginnings:
+        here += OPCODES[int(program[here & 0x7FFF])].length
+        if here > LAST:
+            break
+        names += JOIN + alone[here].handler
+        if names in known:
+            found = names
+    return Decoded(found, first.operand, first.extra)
 
 
 def code_words(decoded: dict[int, Decoded], numbers: dict[str, int]) -> NDArray[np.uint32]:

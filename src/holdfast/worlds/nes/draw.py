@@ -102,15 +102,25 @@ def paint_tiles(
 
 
 @kernel
-def list_sprites(row: Array, height: int, counts: Array, listed: Array) -> None:
+def list_sprites(row: Array, words: Array, counts: Array, listed: Array) -> None:
     """The first eight sprites of each line, in the order of sprite memory; [240], zeros before, and [240 * 8]."""
-    for sprite in range(64):
-        top = int64(row[OAM + sprite * 4]) + 1
-        for line in range(top, min(top + height, LINES)):
-            count = counts[line]
-            if count < 8:
-                listed[line * 8 + count] = sprite
-                counts[line] = count + 1
+    splits = words[SPLITS]
+    split = 0
+    while split < splits:
+        tall = (words[LOG + split] >> 41) & 0x20
+        first_line, last_line = words[LOG + split] & 0xFF, LINES
+        split += 1
+        while split < splits and (words[LOG + split] >> 41) & 0x20 == tall:
+            split += 1
+        if split < splits:
+            last_line = words[LOG + split] & 0xFF
+        for sprite in range(64):
+            top = int64(row[OAM + sprite * 4]) + 1
+            for line in range(max(top, first_line), min(top + (16 if tall else 8), last_line)):
+                count = counts[line]
+                if count < 8:
+                    listed[line * 8 + count] = sprite
+                    counts[line] = count + 1
 
 
 @inlined
@@ -207,7 +217,7 @@ def paint(row: Array, words: Array, rom: Array, groups: Array) -> None:
     colour_differences(row, scratch)
     scratch[BACKDROP] = REPEATED[int64(row[PALETTE])]
     tiles, start = (row, words[CHR_AT]) if words[CHR_AT] else (rom, int64(TILES_IN_ROM))
-    list_sprites(row, 16 if (words[LOG] >> 38 >> 3) & 0x20 else 8, counts, listed)
+    list_sprites(row, words, counts, listed)
     splits = words[SPLITS]
     mixed_table = -1
     for split in range(splits):

@@ -120,10 +120,10 @@ def write_tree(tree: Tree, numbers: dict[str, int], bodies: dict[str, list[str]]
 
 
 def machine_source(
-    weights: dict[str, float], blocks: dict[str, list[str]] | None = None
+    weights: dict[str, float], sequences: tuple[str, ...] = (), blocks: dict[str, list[str]] | None = None
 ) -> tuple[str, dict[str, int]]:
     """The machine's text and the number of each handler (their order in the tree)."""
-    bodies = {**all_handlers(), **(blocks or {})}
+    bodies = {**all_handlers(sequences), **(blocks or {})}
     assert RARE in bodies and not set(weights) - set(bodies), sorted(set(weights) - set(bodies))
     tree = huffman({name: max(weights.get(name, 0.0), LEAST_WEIGHT) for name in bodies})
     numbers = {name: number for number, name in enumerate(leaves(tree))}

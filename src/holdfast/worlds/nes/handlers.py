@@ -7,7 +7,7 @@ it does not handle sets `slow`, and the plain interpreter executes the instructi
 
 from __future__ import annotations
 
-from holdfast.worlds.nes.decode import FAST_MODIFIES, FAST_READS, FAST_WRITES, RARE
+from holdfast.worlds.nes.decode import FAST_MODIFIES, FAST_READS, FAST_WRITES, JOIN, RARE
 from holdfast.worlds.nes.opcodes import BRANCHES, OPCODES
 
 READ_BODIES = {
@@ -102,6 +102,14 @@ def read_handler(name: str, way: str) -> list[str]:
             f"value = int64(read_bus(row, words, rom, o, dot + {3 * CYCLES[name, mode] - 3}))",
             *split(READ_BODIES[name]),
             moved(name, mode),
+        ]
+    if way == "abx_bus":
+        return [
+            "if (o & 0xFF) + x < 0x100:",
+            f"    value = int64(read_bus(row, words, rom, o + x, dot + {3 * CYCLES[name, mode] - 3}))",
+            *("    " + line for line in [*split(READ_BODIES[name]), moved(name, mode)]),
+            "else:",
+            "    slow = True",
         ]
     if way == "iny":
         done = [*split(READ_BODIES[name]), moved(name, mode), "dot += 3 * (((base & 0xFF) + y) >> 8)"]
@@ -216,7 +224,17 @@ SPECIAL = {
 }
 
 
-def all_handlers() -> dict[str, list[str]]:
+def sequence_handler(bodies: dict[str, list[str]], names: list[str]) -> list[str]:
+    """Several instructions after one dispatch; between them the clock is looked at as always."""
+    lines = list(bodies[names[0]])
+    if len(names) == 1:
+        return lines
+    ready = "not slow and dot < stop" if "slow = True" in "\n".join(lines) else "dot < stop"
+    rest = ["word = int64(code[pc & 0xFFFF])", "o = word >> 16", *sequence_handler(bodies, names[1:])]
+    return [*lines, f"if {ready}:", *("    " + line for line in rest)]
+
+
+def all_handlers(sequences: tuple[str, ...] = ()) -> dict[str, list[str]]:
     """Every handler that decoding can name, with its lines."""
     found = dict(SPECIAL)
     for name, body in SIMPLE_BODIES.items():
@@ -226,7 +244,7 @@ def all_handlers() -> dict[str, list[str]]:
     for (name, mode), _ in sorted(CYCLES.items()):
         variants = [mode]
         if mode in ("abx", "aby"):
-            variants = [f"{mode}_ram", f"{mode}_rom"]
+            variants = [f"{mode}_ram", f"{mode}_rom", *(["abx_bus"] if (name, mode) == ("LDA", "abx") else [])]
         elif mode == "abs":
             variants = ["abs_ram", "abs_rom", "abs_bus"]
         for way in variants:
@@ -237,4 +255,6 @@ def all_handlers() -> dict[str, list[str]]:
                 found[key] = write_handler(name, way)
             elif name in FAST_MODIFIES and not way.endswith(("_rom", "_bus")):
                 found[key] = modify_handler(name, way)
+    for joined in sequences:
+        found[joined] = sequence_handler(found, joined.split(JOIN))
     return found

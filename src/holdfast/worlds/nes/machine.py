@@ -12,11 +12,11 @@ from holdfast.compiled import kernel, parallel_kernel, prange
 from holdfast.worlds.nes.draw import paint
 from holdfast.worlds.nes.generate import import_text, machine_source
 from holdfast.worlds.nes.layout import BUTTONS1, BUTTONS2
-from holdfast.worlds.nes.weights import WEIGHTS
+from holdfast.worlds.nes.weights import SEQUENCES, WEIGHTS
 
 Array = Any
 
-SOURCE, HANDLER_NUMBERS = machine_source(WEIGHTS)
+SOURCE, HANDLER_NUMBERS = machine_source(WEIGHTS, SEQUENCES)
 run_frame = import_text("nes_machine", SOURCE).run_frame
 
 

@@ -357,6 +357,7 @@ def zero_page_pointer(row: Array, at: int) -> int:
 def step(row: Array, words: Array, rom: Array) -> None:
     """Execute one instruction: registers, flags, memory and DOT."""
     pc, dot = words[PC], words[DOT]
+    words[IRQ_MASKED] = words[INTERRUPT_DISABLE]
     opcode = read_bus(row, words, rom, pc, dot)
     mode, operation, cycles = MODE[opcode], OPERATION[opcode], CYCLES[opcode]
     operand = int64(0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compiled import kernel
+from holdfast.compiled import inlined, kernel
 from holdfast.worlds.nes.layout import (
     CHR_AT,
     CONTROL,
@@ -60,7 +60,7 @@ int64: Any = np.int64
 Array = Any  # NumPy arrays inside kernels: uint8 rows, int64 words
 
 
-@kernel
+@inlined
 def screen_offset(words: Array, address: int) -> int:
     """Where a nametable address ($2000-$2FFF, any mirror) lies among the two screens of a row."""
     if words[VERTICAL]:
@@ -68,13 +68,13 @@ def screen_offset(words: Array, address: int) -> int:
     return ((address >> 1) & 0x400) | (address & 0x3FF)
 
 
-@kernel
+@inlined
 def palette_offset(address: int) -> int:
     """$3F10, $3F14, $3F18 and $3F1C are the same cells as $3F00, $3F04, $3F08 and $3F0C."""
     return address & 0x0F if address & 3 == 0 else address & 0x1F
 
 
-@kernel
+@inlined
 def read_tile(row: Array, words: Array, rom: Array, address: int) -> int:
     at = words[CHR_AT]
     if at:
@@ -211,7 +211,7 @@ def find_sprite0(row: Array, words: Array, rom: Array) -> int:
     return NEVER
 
 
-@kernel
+@inlined
 def sprite0_dot(row: Array, words: Array, rom: Array) -> int:
     if words[SPRITE0_AT] == UNKNOWN:
         words[SPRITE0_AT] = find_sprite0(row, words, rom)
@@ -220,23 +220,22 @@ def sprite0_dot(row: Array, words: Array, rom: Array) -> int:
 
 @kernel
 def before_change(row: Array, words: Array, rom: Array, dot: int) -> None:
-    """Called before anything the picture depends on changes: settles what has been sent so far."""
-    if dot >= PICTURE_DOT:
-        if words[PICTURE] == 0:
-            begin_picture(words)
-        if sprite0_dot(row, words, rom) > dot:
-            words[SPRITE0_AT] = UNKNOWN
-            words[SPRITE0_FROM] = dot
-        sync_scroll(words, dot)
+    """Called before anything a picture that has begun depends on changes: settles what has been sent so far."""
+    if words[PICTURE] == 0:
+        begin_picture(words)
+    if sprite0_dot(row, words, rom) > dot:
+        words[SPRITE0_AT] = UNKNOWN
+        words[SPRITE0_FROM] = dot
+    sync_scroll(words, dot)
 
 
-@kernel
+@inlined
 def after_change(words: Array, dot: int) -> None:
     if dot >= PICTURE_DOT and dot < FRAME_DOTS:
         record_split(words, dot)
 
 
-@kernel
+@inlined
 def note_picture_write(words: Array, dot: int) -> None:
     """Memory of a picture that is being sent: the change is drawn from the top (see the docs, 'scope')."""
     line = (dot + 1) // 341 - 21
@@ -244,7 +243,7 @@ def note_picture_write(words: Array, dot: int) -> None:
         words[NOTES] |= NOTE_PICTURE_MEMORY
 
 
-@kernel
+@inlined
 def note_mid_line(words: Array, dot: int) -> None:
     line, column = (dot + 1) // 341 - 21, (dot + 1) % 341
     if words[MASK] & 0x18 and line >= 0 and line < 240 and column > 0 and column < 257:
@@ -289,12 +288,12 @@ def status_change_dot(row: Array, words: Array, rom: Array, dot: int) -> int:
     return FRAME_DOTS - 1
 
 
-@kernel
+@inlined
 def step_address(words: Array) -> None:
     words[V] = (words[V] + (32 if words[CONTROL] & 0x04 else 1)) & 0x7FFF
 
 
-@kernel
+@inlined
 def read_data(row: Array, words: Array, rom: Array) -> int:
     """$2007: memory comes one read late, palettes at once."""
     address = words[V] & 0x3FFF
@@ -313,7 +312,7 @@ def read_data(row: Array, words: Array, rom: Array) -> int:
     return value
 
 
-@kernel
+@inlined
 def write_data(row: Array, words: Array, value: int) -> None:
     address = words[V] & 0x3FFF
     if address >= 0x3F00:
@@ -333,7 +332,8 @@ def read_ppu(row: Array, words: Array, rom: Array, register: int, dot: int) -> i
         value = int64(row[OAM + words[OAM_ADDRESS]])
         words[PPU_BUS] = value & 0xE3 if words[OAM_ADDRESS] & 3 == 2 else value
     elif register == 7:
-        before_change(row, words, rom, dot)
+        if dot >= PICTURE_DOT:
+            before_change(row, words, rom, dot)
         words[PPU_BUS] = read_data(row, words, rom)
     return words[PPU_BUS]
 
@@ -341,7 +341,8 @@ def read_ppu(row: Array, words: Array, rom: Array, register: int, dot: int) -> i
 @kernel
 def write_ppu(row: Array, words: Array, rom: Array, register: int, value: int, dot: int) -> None:
     words[PPU_BUS] = value
-    before_change(row, words, rom, dot)
+    if dot >= PICTURE_DOT:
+        before_change(row, words, rom, dot)
     if register == 0:
         risen, fallen = value & ~words[CONTROL] & 0x80, ~value & words[CONTROL] & 0x80
         if dot >= FRAME_DOTS and risen | fallen:

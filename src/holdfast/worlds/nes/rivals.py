@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import tempfile
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,9 +39,7 @@ class Cynes:
     name = "cynes"
 
     def __init__(self, path: Path) -> None:
-        import cynes
-
-        self._console = cynes.NES(str(path))
+        self._console = import_module("cynes").NES(str(path))
         self._picture: NDArray[np.uint8] = np.zeros((240, 256, 3), np.uint8)
 
     def step(self, buttons: int) -> None:
@@ -84,9 +85,7 @@ class StableRetro:
     name = "stable-retro"
 
     def __init__(self, path: Path) -> None:
-        import stable_retro
-
-        self._core = stable_retro.RetroEmulator(str(path))
+        self._core = import_module("stable_retro").RetroEmulator(str(path))
         self._core.step()
 
     def step(self, buttons: int) -> None:
@@ -130,23 +129,23 @@ def start(name: str, rom: Path | bytes) -> Rival:
     if importlib.util.find_spec(module) is None:
         raise MissingPackage(f"{name} is not installed; pip install {module.replace('_', '-')}")
     if isinstance(rom, Path):
-        return make(rom)  # type: ignore[no-any-return]
+        started: Rival = make(rom)
+        return started
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test.nes"
         path.write_bytes(rom)
-        return make(path)  # type: ignore[no-any-return]
+        rival: Rival = make(path)
+        return rival
 
 
 def _nes_py_environment(path: Path) -> Any:
     """nes_py multiplies header bytes as uint8, which overflows under NumPy 2; its two sizes are corrected here."""
-    from nes_py import NESEnv, _rom
-
-    class Environment(NESEnv):  # type: ignore[misc, no-any-unimported]
-        pass
-
-    _rom.ROM.prg_rom_size = property(lambda self: 16 * int(self.header[4]))
-    _rom.ROM.chr_rom_size = property(lambda self: 8 * int(self.header[5]))
-    return Environment(str(path))
+    with contextlib.redirect_stderr(io.StringIO()):  # gym prints a notice about its age
+        header = import_module("nes_py._rom").ROM
+        environment = import_module("nes_py").NESEnv
+    header.prg_rom_size = property(lambda self: 16 * int(self.header[4]))
+    header.chr_rom_size = property(lambda self: 8 * int(self.header[5]))
+    return environment(str(path))
 
 
 def mario_rom() -> Path | None:
