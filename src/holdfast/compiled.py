@@ -97,7 +97,7 @@ def _remove_old(root: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _compile(function: Function, **options: bool) -> Function:
+def _compile(function: Function, **options: Any) -> Function:
     before = SETTINGS.CACHE_DIR
     # Numba reads this setting once, when the decorator runs
     SETTINGS.CACHE_DIR = str(cache_folder(Path(function.__code__.co_filename).resolve()))
@@ -118,6 +118,17 @@ def inlined(function: Function) -> Function:
     """Compile a small function into its callers. Passing a tuple of arrays to a call that is not inlined copies seven
     machine words per array, which costs more than the work of a simple lane."""
     return _compile(function, forceinline=True)
+
+
+def contracted(function: Function) -> Function:
+    """Like `kernel`, for the learner's matrix work: a multiply and an add may become one instruction. The order of
+    operations stays as written, so bytes still do not depend on the number of threads."""
+    return _compile(function, fastmath={"contract"})
+
+
+def contracted_parallel(function: Function) -> Function:
+    """Like `parallel_kernel`, with contraction."""
+    return _compile(function, parallel=True, fastmath={"contract"})
 
 
 def parallel_kernel(function: Function) -> Function:

@@ -44,6 +44,9 @@ class PolicyConfig:
 class LearnerConfig:
     """Proximal policy optimisation (Schulman et al. 2017) with generalised advantages."""
 
+    engine: Literal["auto", "torch", "fused"] = option(
+        "auto", "fused: own kernels, for two separate MLPs and one discrete choice; auto: those where they suit"
+    )
     lr: float = option(1e-3, "Adam's learning rate at the start", low=0.0)
     lr_schedule: Literal["constant", "linear", "cosine"] = option("linear", "how it falls to 0 over the whole run")
     adam_eps: float = option(1e-5, "Adam's epsilon", low=0.0)

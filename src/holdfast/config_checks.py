@@ -37,6 +37,12 @@ def _role_problems(config: Config, explicit: frozenset[str], role: Role) -> list
         "observations": "image" if sight.is_image else "vector",
     }
     problems = without_effect(config, explicit, facts) + _batch_problems(config, role)
+    plain = facts["actions"] == "discrete" and facts["observations"] == "vector"
+    if config.learner.engine == "fused" and not (plain and config.policy.core == "none" and config.policy.separate):
+        problems.append(
+            "learner.engine = fused needs vectors, one discrete choice, policy.core = none, policy.separate = true; "
+            f"{role.name} has {facts['observations']} observations and {facts['actions']} actions: use auto"
+        )
     if config.policy.network == "cnn" and not sight.is_image:
         problems.append(
             f"policy.network = cnn needs images of bytes; {role.name} sees {sight.dtype}{list(sight.shape)}"

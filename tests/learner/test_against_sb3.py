@@ -48,10 +48,11 @@ def their_model(discrete: bool, value_clip: float) -> PPO:
     )
 
 
-def our_learner(discrete: bool, value_clip: float) -> Learner:
+def our_learner(discrete: bool, value_clip: float, engine: str) -> Learner:
     actions = Discrete(3) if discrete else Continuous((-1.0, -1.0), (1.0, 1.0))
     role = Role("player", 1, Observations((SIZE,), np.dtype(np.float32), -10, 10), actions)
     config = LearnerConfig(
+        engine=engine,  # type: ignore[arg-type]
         lr=1e-3,
         lr_schedule="constant",
         epochs=3,
@@ -104,9 +105,12 @@ def same_data(ours: Learner, theirs: PPO) -> tuple[Batch, RolloutBuffer]:
     return batch, buffer
 
 
-@pytest.mark.parametrize(("discrete", "value_clip"), [(True, 0.0), (False, 0.0), (True, 0.1)])
-def test_one_update_moves_our_weights_where_theirs_go(discrete: bool, value_clip: float) -> None:
-    theirs, ours = their_model(discrete, value_clip), our_learner(discrete, value_clip)
+@pytest.mark.parametrize(
+    ("discrete", "value_clip", "engine"),
+    [(True, 0.0, "torch"), (True, 0.0, "fused"), (False, 0.0, "torch"), (True, 0.1, "torch"), (True, 0.1, "fused")],
+)
+def test_one_update_moves_our_weights_where_theirs_go(discrete: bool, value_clip: float, engine: str) -> None:
+    theirs, ours = their_model(discrete, value_clip), our_learner(discrete, value_clip, engine)
     with torch.no_grad():
         for mine, other in pairs(ours, theirs):
             mine.copy_(other)

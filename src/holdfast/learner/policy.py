@@ -41,7 +41,7 @@ class Body(nn.Module):
     def __init__(self, role: Role, config: PolicyConfig, generator: torch.Generator) -> None:
         super().__init__()
         self.convolutions = _convolutions(role, generator) if role.observations.is_image else None
-        size = _flat_size(role, self.convolutions)
+        size = self.inputs = _flat_size(role, self.convolutions)
         self.act = torch.tanh if config.activation == "tanh" else torch.relu
         layers = []
         for width in config.hidden:
@@ -49,6 +49,7 @@ class Body(nn.Module):
             size = width
         self.layers = nn.ModuleList(layers)
         self.size = size
+        self.widths = tuple(config.hidden)
 
     def forward(self, obs: Tensor) -> Tensor:
         if self.convolutions is not None:

@@ -47,7 +47,7 @@ class PolicyActor:
         starts = torch.from_numpy(np.repeat(world.clock.t == 0, agents))
         if name not in self.hidden:
             self.hidden[name] = torch.zeros(len(obs), policy.core_size)
-        output = policy(obs, self.hidden[name], starts)
+        output = learner.ask(obs, self.hidden[name], starts)
         self.hidden[name] = output.hidden
         if self.generator is None:
             actions = policy.head.likeliest(output.actions, policy.extra)

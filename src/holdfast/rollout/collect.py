@@ -60,7 +60,7 @@ class Rollout:
         batch, policy, buffers = self.batches[name], learner.policy, self.world.roles[name]
         starts = self.memory.starts[name]
         obs = seen(learner, as_rows(buffers.obs), batch.obs[t])
-        output = policy(obs, self.memory.hidden[name], starts)
+        output = learner.ask(obs, self.memory.hidden[name], starts)
         actions, log_prob = policy.head.sample(output.actions, policy.extra, self.generator)
         batch.actions[t] = actions
         batch.log_prob[t] = log_prob
@@ -106,7 +106,7 @@ class Rollout:
         for name, learner in self.learners.items():
             batch = self.batches[name]
             raw = as_rows(self.world.roles[name].obs)
-            output = learner.policy(seen_copy(learner, raw), self.memory.hidden[name], self.memory.starts[name])
+            output = learner.ask(seen_copy(learner, raw), self.memory.hidden[name], self.memory.starts[name])
             batch.last_value.copy_(learner.value_in_reward(output.value))
             batch.value.copy_(learner.value_in_reward(batch.value))
             self._fill_bootstrap(learner, batch, self.cuts.get(name, []))
@@ -117,7 +117,7 @@ class Rollout:
             return
         obs, hidden = torch.cat([cut.obs for cut in cuts]), torch.cat([cut.hidden for cut in cuts])
         going_on = torch.zeros(len(obs), dtype=torch.bool)
-        values = learner.value_in_reward(learner.policy(obs, hidden, going_on).value)
+        values = learner.value_in_reward(learner.ask(obs, hidden, going_on).value)
         steps = np.concatenate([np.full(len(cut.rows), cut.t) for cut in cuts])
         batch.bootstrap[steps, np.concatenate([cut.rows for cut in cuts])] = values
 

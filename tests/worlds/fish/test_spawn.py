@@ -26,7 +26,7 @@ def radius(points: np.ndarray) -> np.ndarray:
 
 
 def degrees(world: Fish) -> np.ndarray:
-    return np.degrees(world.state.spawn_heading) % 360.0
+    return np.degrees(world.state.start[:, 0]) % 360.0
 
 
 def test_predator_begins_as_in_the_original(spawns: Fish) -> None:
@@ -39,9 +39,9 @@ def test_predator_begins_as_in_the_original(spawns: Fish) -> None:
 
 def test_predator_speed_is_drawn_from_its_bins_and_drifts_once(spawns: Fish) -> None:
     # The bins' mean is 1.219; the drift of the last pre-roll step adds at most 0.05 to it.
-    assert np.allclose(spawns.state.spawn_speed, radius(spawns.state.pred_vel), atol=1e-6)
-    assert spawns.state.spawn_speed.mean() == pytest.approx(1.255, abs=0.035)
-    assert spawns.state.spawn_speed.max() <= 3.05
+    assert np.allclose(spawns.state.start[:, 1], radius(spawns.state.pred_vel), atol=1e-6)
+    assert spawns.state.start[:, 1].mean() == pytest.approx(1.255, abs=0.035)
+    assert spawns.state.start[:, 1].max() <= 3.05
 
 
 def test_predator_drifts_upwards() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from holdfast.compiled import inlined
 from holdfast.worlds.fish.school import BRAKE, FORWARD, LEFT, MAX_SPEED, POOL_RADIUS, RIGHT, TIME_STEP
 
@@ -59,6 +61,14 @@ def steer_fish(vx, vy, action):  # type: ignore[no-untyped-def]
         vx *= scale
         vy *= scale
     return vx, vy
+
+
+@inlined
+def swim(x, y, vx, vy, action):  # type: ignore[no-untyped-def]
+    """Where a fish is after its action and how it moves there, in the precision it is stored in."""
+    vx, vy = steer_fish(vx, vy, action)
+    x, y, vx, vy = glide(x, y, vx, vy, FISH_BOUNCE)
+    return np.float32(x), np.float32(y), np.float32(vx), np.float32(vy)
 
 
 @inlined

@@ -1,6 +1,7 @@
 """The rules of the pool as kernels: one lane at a time, then all lanes over threads.
 
-The order of a step: all fish move, the predator moves, it kills what is near, rewards, flags, observations.
+The order of a step: the predator chooses its way from where everyone is, all fish move, the predator moves, it kills
+what is near, rewards, flags, observations.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import math
 import numpy as np
 
 from holdfast.compiled import inlined, kernel, parallel_kernel, prange
-from holdfast.worlds.fish.motion import FISH_BOUNCE, drift_predator, glide, steer_fish
+from holdfast.worlds.fish.blocks import look_around_blocks
+from holdfast.worlds.fish.motion import swim
+from holdfast.worlds.fish.predator import next_predator
 from holdfast.worlds.fish.school import (
     BOOST,
     CROWD_NUMBERS,
@@ -19,6 +22,7 @@ from holdfast.worlds.fish.school import (
     KILL_DISTANCE,
     NEAREST,
     POOL_RADIUS,
+    START,
     STEPS,
     VISION,
 )
@@ -31,32 +35,33 @@ CLASSIC_DEATH = -50.0
 
 
 @inlined
+def move_predator(school, alive, rules, n):  # type: ignore[no-untyped-def]
+    x, y, vx, vy, heading = next_predator(school, alive, rules, n)
+    school.pred_pos[n, 0] = x
+    school.pred_pos[n, 1] = y
+    school.pred_vel[n, 0] = vx
+    school.pred_vel[n, 1] = vy
+    school.pred_heading[n] = heading
+    if school.digest_left[n] > 0:
+        school.digest_left[n] -= 1
+
+
+@inlined
 def move_school(school, alive, actions, n):  # type: ignore[no-untyped-def]
     for i in range(school.n_fish[n]):
         if not alive[n, i]:
             continue
-        vx, vy = steer_fish(np.float64(school.fish_vel[n, i, 0]), np.float64(school.fish_vel[n, i, 1]), actions[n, i])
-        x = np.float64(school.fish_pos[n, i, 0])
-        y = np.float64(school.fish_pos[n, i, 1])
-        x, y, vx, vy = glide(x, y, vx, vy, FISH_BOUNCE)
-        school.fish_pos[n, i, 0] = np.float32(x)
-        school.fish_pos[n, i, 1] = np.float32(y)
-        school.fish_vel[n, i, 0] = np.float32(vx)
-        school.fish_vel[n, i, 1] = np.float32(vy)
-
-
-@inlined
-def move_predator(school, n):  # type: ignore[no-untyped-def]
-    x, y, vx, vy = drift_predator(
-        np.float64(school.pred_pos[n, 0]),
-        np.float64(school.pred_pos[n, 1]),
-        np.float64(school.pred_vel[n, 0]),
-        np.float64(school.pred_vel[n, 1]),
-    )
-    school.pred_pos[n, 0] = np.float32(x)
-    school.pred_pos[n, 1] = np.float32(y)
-    school.pred_vel[n, 0] = np.float32(vx)
-    school.pred_vel[n, 1] = np.float32(vy)
+        x, y, vx, vy = swim(
+            np.float64(school.fish_pos[n, i, 0]),
+            np.float64(school.fish_pos[n, i, 1]),
+            np.float64(school.fish_vel[n, i, 0]),
+            np.float64(school.fish_vel[n, i, 1]),
+            actions[n, i],
+        )
+        school.fish_pos[n, i, 0] = x
+        school.fish_pos[n, i, 1] = y
+        school.fish_vel[n, i, 0] = vx
+        school.fish_vel[n, i, 1] = vy
 
 
 @inlined
@@ -67,7 +72,7 @@ def predator_distance_square(school, n, i):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def kill(school, alive, t, n):  # type: ignore[no-untyped-def]
+def kill(school, alive, rules, t, n):  # type: ignore[no-untyped-def]
     """Every living fish too near to the predator dies; returns how many live on."""
     living = 0
     for i in range(school.n_fish[n]):
@@ -75,9 +80,19 @@ def kill(school, alive, t, n):  # type: ignore[no-untyped-def]
             if predator_distance_square(school, n, i) < KILL_DISTANCE * KILL_DISTANCE:
                 alive[n, i] = False
                 school.death_step[n, i] = t
+                school.digest_left[n] = rules.digest_steps
             else:
                 living += 1
     return living
+
+
+@inlined
+def meet_neighbours(school, fish, rules, crowd, n):  # type: ignore[no-untyped-def]
+    """By the number of fish the episode began with alone, so that a school's bytes are the same in any batch."""
+    if school.n_fish[n] < rules.large_school:
+        look_around(school.fish_pos[n], school.fish_vel[n], fish.alive[n], crowd)
+    else:
+        look_around_blocks(school.fish_pos[n], school.fish_vel[n], fish.alive[n], crowd)
 
 
 @inlined
@@ -132,7 +147,7 @@ def begin_lane(clock, school, fish, rules, n):  # type: ignore[no-untyped-def]
                 school.fish_vel[n, i, axis] = 0.0
     crowd = np.zeros((fish.alive.shape[1], CROWD_NUMBERS))
     if rules.neighbours:
-        look_around(school.fish_pos[n], school.fish_vel[n], fish.alive[n], crowd)
+        meet_neighbours(school, fish, rules, crowd, n)
     observe(school, fish, crowd, rules.neighbours, n)
 
 
@@ -140,12 +155,16 @@ def begin_lane(clock, school, fish, rules, n):  # type: ignore[no-untyped-def]
 def step_lane(clock, school, fish, actions, rules, n):  # type: ignore[no-untyped-def]
     clock.t[n] += 1
     t = clock.t[n]
+    move_predator(school, fish.alive, rules, n)  # first, as it aims at where fish are now; no fish's move depends on it
     move_school(school, fish.alive, actions, n)
-    move_predator(school, n)
-    living = kill(school, fish.alive, t, n)
+    living = kill(school, fish.alive, rules, t, n)
+    if t == 1:
+        for axis in range(2):
+            school.start[n, 3 + axis] = school.pred_pos[n, axis]
+            school.start[n, 5 + axis] = school.pred_vel[n, axis]
     crowd = np.zeros((fish.alive.shape[1], CROWD_NUMBERS))
     if rules.neighbours or rules.divergence_coef != 0.0 or school.density_coef[n] > 0.0:
-        look_around(school.fish_pos[n], school.fish_vel[n], fish.alive[n], crowd)
+        meet_neighbours(school, fish, rules, crowd, n)
     reward_school(school, fish, crowd, rules, t, n)
     observe(school, fish, crowd, rules.neighbours, n)
     clock.terminated[n] = living == 0
@@ -166,9 +185,13 @@ def end_lane(clock, school, fish, rules, living, n):  # type: ignore[no-untyped-
             first_death = min(first_death, died)
             step_one += 1 if died == 1 else 0
         school.ended_death_step[n, i] = died
+        for axis in range(2):
+            school.ended_fish_pos[n, i, axis] = school.fish_pos[n, i, axis]
         fish.final_alive[n, i] = fish.alive[n, i]
         for k in range(fish.obs.shape[2]):
             fish.final_obs[n, i, k] = fish.obs[n, i, k]
+    for k in range(len(START)):
+        school.ended_start[n, k] = school.start[n, k]
     clock.ended_key[n] = clock.episode_key[n]
     clock.ended[n, 0] = length
     clock.ended[n, 1] = school.total[n] / school.n_fish[n]

@@ -103,7 +103,8 @@ POLICIES: dict[str, Act] = {
     "turn": always(LEFT),
     "brake": always(BRAKE),
     "keep": always(KEEP),
-    "flee": watchful(dodges=False, calm=BRAKE),
-    "dodge": watchful(dodges=True, calm=KEEP),
+    "flee_brake": watchful(dodges=False, calm=BRAKE),
+    "flee_keep": watchful(dodges=False),
+    "dodge_keep": watchful(dodges=True),
     "dodge_shelter": watchful(dodges=True, shelters=True),
 }

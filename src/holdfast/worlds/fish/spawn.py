@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.compiled import inlined
 from holdfast.rng import normal, uniform4
 from holdfast.worlds.fish.motion import drift_predator
-from holdfast.worlds.fish.school import MAX_SPEED
+from holdfast.worlds.fish.school import MAX_SPEED, START
 
 FISH_STREAM, ESCAPE_STREAM, PREDATOR_STREAM, PREROLL_STREAM = 1, 2, 3, 4
 REDRAW = 1 << 20  # distance between the addresses of one fish's draws
@@ -63,8 +63,13 @@ def spawn_predator(school, key, heading_bias_fixed, n):  # type: ignore[no-untyp
     school.pred_pos[n, 1] = np.float32(y)
     school.pred_vel[n, 0] = np.float32(vx)
     school.pred_vel[n, 1] = np.float32(vy)
-    school.spawn_heading[n] = np.float32(math.atan2(vy, vx))
-    school.spawn_speed[n] = np.float32(math.sqrt(vx * vx + vy * vy))
+    school.pred_heading[n] = np.float32(math.atan2(vy, vx))
+    school.digest_left[n] = 0
+    school.start[n, 0] = school.pred_heading[n]
+    school.start[n, 1] = np.float32(math.sqrt(vx * vx + vy * vy))
+    school.start[n, 2] = np.float32(math.sqrt(x * x + y * y))
+    for k in range(3, len(START)):
+        school.start[n, k] = 0.0
 
 
 @inlined

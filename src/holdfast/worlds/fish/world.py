@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -10,27 +11,44 @@ import numpy as np
 
 from holdfast.compiled import announced, use_threads
 from holdfast.options import option
-from holdfast.worlds.api import Act, ArrayWorld, LevelParameter, Role, WorldSpec
+from holdfast.worlds.api import Act, ArrayWorld, Episodes, LevelParameter, Role, Situation, WorldSpec
 from holdfast.worlds.fish import rules, scripted
-from holdfast.worlds.fish.school import ACTIONS, COLUMNS, CROWD_NUMBERS, OWN_NUMBERS, Rules, School, make_school
+from holdfast.worlds.fish.resized import resized
+from holdfast.worlds.fish.school import (
+    ACTIONS,
+    COLUMNS,
+    CROWD_NUMBERS,
+    LARGE_SCHOOL,
+    OWN_NUMBERS,
+    START,
+    Rules,
+    School,
+    make_school,
+)
 from holdfast.worlds.spaces import Discrete, Observations
 
 LONGEST = 32767  # death steps are int16
 
-# All observations are within 1 but the predator's velocity, which is in units of 2 and has no limit of its own. Its
-# energy v²/2 - y/2 begins below 8, falls by 0.00125 in a free step and grows by less than 0.004 in one at the wall, so
-# its speed stays below 5.5 for 500 steps. In 2000 pools of 32767 steps it was never above 4.6.
+# All observations are within 1 but the predator's velocity, which is in units of 2. A hunter's is bounded by options. A
+# classic one's has no limit of its own: its energy v²/2 - y/2 begins below 8, falls by 0.00125 in a free step and grows
+# by less than 0.004 in one at the wall, so its speed stays below 5.5 for 500 steps. In 2000 pools of 32767 steps it was
+# never above 4.6.
 SIGHT_BOUND = 3.0
 
+FASTEST_HUNTER = 5.0
+
 CLASSIC_REWARD = ("world.reward", ("classic",))
+HUNT = ("world.rules", ("hunt",))
 
 
 @dataclass(frozen=True)
 class FishSettings:
     """A school in a round pool; one predator; every fish decides for itself."""
 
-    rules: Literal["classic"] = option("classic", "classic: the predator drifts upwards and chases nobody")
-    fish: int = option(25, "how many fish swim in each lane", low=1, high=1024)
+    rules: Literal["classic", "hunt"] = option(
+        "classic", "classic: the predator drifts upwards and chases nobody; hunt: it turns towards the nearest fish"
+    )
+    fish: int = option(25, "how many fish swim in each lane", low=1, high=10_000)
     steps: int = option(500, "an episode is cut after this many steps", low=1, high=LONGEST)
     neighbours: bool = option(True, "fish see each other: 18 observations instead of 11")
     reward: Literal["survive", "classic"] = option(
@@ -46,6 +64,13 @@ class FishSettings:
     )
     heading_bias_fixed: bool = option(False, "let the predator also start towards 330-360 degrees")
     spawn_clearance: float = option(0.0, "no fish starts nearer to the predator than this", low=0.0, high=5.0)
+    view_radius: float = option(4.0, "how far the hunter sees", low=0.0, high=20.0, only=HUNT)
+    view_angle: float = option(math.pi, "it sees this far to either side, rad", low=0.0, high=math.pi, only=HUNT)
+    turn_max: float = option(0.12, "it turns at most this much in a step, rad", low=0.0, high=math.pi, only=HUNT)
+    cruise_speed: float = option(1.0, "its speed without a target", low=0.0, high=FASTEST_HUNTER, only=HUNT)
+    chase_speed: float = option(2.4, "its speed after a target", low=0.0, high=FASTEST_HUNTER, only=HUNT)
+    accel: float = option(0.2, "how much its speed changes in a step", low=0.0, high=FASTEST_HUNTER, only=HUNT)
+    digest_steps: int = option(0, "steps after a kill in which it looks at nobody", low=0, high=LONGEST, only=HUNT)
 
 
 def fish_spec(settings: FishSettings) -> WorldSpec:
@@ -60,11 +85,31 @@ def fish_spec(settings: FishSettings) -> WorldSpec:
         level.append(LevelParameter("density_coef", settings.density_coef, 0.0, 100.0, "cost of crowded water"))
     return WorldSpec(
         name="fish",
-        version=1,
+        version=2,
         roles=(Role("fish", settings.fish, sight, Discrete(ACTIONS)),),
         columns=COLUMNS,
         score="survival",
         level=tuple(level),
+    )
+
+
+def fish_rules(settings: FishSettings) -> Rules:
+    return Rules(
+        hunts=settings.rules == "hunt",
+        neighbours=settings.neighbours,
+        classic_reward=settings.reward == "classic",
+        density_target=settings.density_target,
+        divergence_coef=settings.divergence_coef,
+        large_school=LARGE_SCHOOL,
+        heading_bias_fixed=settings.heading_bias_fixed,
+        spawn_clearance=settings.spawn_clearance,
+        view_radius=settings.view_radius,
+        view_angle=settings.view_angle,
+        turn_max=settings.turn_max,
+        cruise_speed=settings.cruise_speed,
+        chase_speed=settings.chase_speed,
+        accel=settings.accel,
+        digest_steps=settings.digest_steps,
     )
 
 
@@ -78,14 +123,7 @@ class Fish(ArrayWorld):
         super().__init__(fish_spec(settings), lanes, seed, threads, make_school(lanes, settings.fish))
         self.settings = settings
         self.fish = self.roles["fish"]
-        self.rules = Rules(
-            neighbours=settings.neighbours,
-            classic_reward=settings.reward == "classic",
-            density_target=settings.density_target,
-            divergence_coef=settings.divergence_coef,
-            heading_bias_fixed=settings.heading_bias_fixed,
-            spawn_clearance=settings.spawn_clearance,
-        )
+        self.rules = fish_rules(settings)
         with announced("fish", rules.__file__):
             self._begin(np.empty(0, np.int64))
             self.step({"fish": np.empty((0, settings.fish), np.int64)})
@@ -96,6 +134,21 @@ class Fish(ArrayWorld):
     def step(self, actions: Mapping[str, np.ndarray]) -> None:
         use_threads(self.threads)
         rules.step(self.clock, self.state, self.fish, actions["fish"], self.rules)
+
+    def finished(self) -> Episodes:
+        """Beside the numbers, per episode: when and where each fish died (or was at the end), how the predator began,
+        and where it was after the first step."""
+        table = super().finished()
+        lanes = table["lane"]
+        start = dict(zip(START, self.state.ended_start[lanes].T, strict=True))
+        fates = {"death_step": self.state.ended_death_step[lanes], "fish_pos": self.state.ended_fish_pos[lanes]}
+        return Episodes({**table.columns, **fates, **start})
+
+    def load(self, lanes: np.ndarray, situation: Situation, exact: bool = False) -> None:
+        """As any world; the situation may come from one with room for more or fewer fish."""
+        if (situation.world, situation.version) == (self.spec.name, self.spec.version):
+            situation = resized(situation, self.settings.fish, exact)
+        super().load(lanes, situation, exact)
 
     def yardsticks(self) -> dict[str, Act]:
         return {**super().yardsticks(), **scripted.POLICIES}

@@ -1,0 +1,127 @@
+"""The fused learner is the torch learner: same answers, same losses, same gradients, for any shape and setting."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.learner import fused_kernels
+from holdfast.learner.fused import is_able, is_faster
+from holdfast.learner.losses import Minibatch
+from holdfast.learner.ppo import Learner, _torch_descent
+from holdfast.worlds.api import Role
+from holdfast.worlds.spaces import Continuous, Discrete, Observations
+
+
+def learner(inputs: int, actions: int, policy: PolicyConfig, config: LearnerConfig, threads: int = 1) -> Learner:
+    role = Role("player", 1, Observations((inputs,), np.dtype(np.float32), -9, 9), Discrete(actions))
+    return Learner(role, policy, dataclasses.replace(config, engine="fused"), torch.Generator().manual_seed(3), threads)
+
+
+def minibatch(one: Learner, rows: int, seed: int, forced: bool) -> Minibatch:
+    generator = torch.Generator().manual_seed(seed)
+    obs = torch.randn(rows, one.role.observations.size, generator=generator) * 4
+    none = obs[:0]
+    with torch.no_grad():
+        one.policy.action_layer.weight.mul_(30.0)  # away from the uniform start, so that clipping happens
+        out = one.policy(obs, none, none)
+    shaken = out.actions + torch.randn(out.actions.shape, generator=generator) * 0.3
+    actions, log_prob = one.policy.head.sample(shaken, one.policy.extra, generator)
+    numbers = torch.randn(3, rows, generator=generator)
+    chosen = (torch.rand(rows, generator=generator) < 0.6).float() if forced else None
+    return Minibatch(obs, actions, log_prob, numbers[0], numbers[1], out.value + 0.3 * numbers[2], chosen)
+
+
+CHOICE = Discrete(3)
+SHAPES = st.tuples(
+    st.integers(1, 20), st.integers(2, 7), st.lists(st.integers(1, 40), max_size=3).map(tuple), st.integers(1, 700)
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    SHAPES, st.sampled_from(["tanh", "relu"]), st.sampled_from([0.0, 0.2]), st.sampled_from([0.0, 0.01]), st.booleans()
+)
+def test_losses_and_gradients_agree_with_torch(
+    shape: tuple[int, int, tuple[int, ...], int], activation: str, value_clip: float, entropy: float, forced: bool
+) -> None:
+    inputs, actions, hidden, rows = shape
+    policy = PolicyConfig(hidden=hidden, activation=activation)  # type: ignore[arg-type]
+    one = learner(inputs, actions, policy, LearnerConfig(value_clip=value_clip, entropy=entropy))
+    part = minibatch(one, rows, seed=rows, forced=forced)
+    assert one.fused is not None
+    ours = one.fused.descend(part)
+    gradient = one.optimizer.gradients.clone()
+    theirs = _torch_descent(one, part)
+    scale = float(one.optimizer.gradients.abs().max()) + 1e-3
+    assert float((gradient - one.optimizer.gradients).abs().max()) < 2e-5 * scale + 1e-6
+    for mine, other in zip(ours, theirs, strict=True):
+        assert float(mine) == pytest.approx(float(other), rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 1000])
+def test_answers_agree_with_torch(rows: int) -> None:
+    one = learner(18, 5, PolicyConfig(), LearnerConfig())
+    obs = torch.randn(rows, 18) * 6  # some beyond the horizon of 10
+    none = obs[:0]
+    assert one.fused is not None
+    logits, values = one.fused.forward(obs)
+    with torch.no_grad():
+        expected = one.policy(obs, none, none)
+    assert torch.allclose(logits, expected.actions, atol=1e-5)
+    assert torch.allclose(values, expected.value, atol=1e-5)
+
+
+def test_bytes_do_not_depend_on_threads() -> None:
+    found = []
+    for threads in (1, 2):
+        one = learner(18, 5, PolicyConfig(), LearnerConfig(), threads)
+        part = minibatch(one, 3000, seed=1, forced=False)
+        assert one.fused is not None
+        one.fused.descend(part)
+        found.append((one.optimizer.gradients.numpy().tobytes(), one.fused.forward(part.obs)[0].numpy().tobytes()))
+    assert found[0] == found[1]
+
+
+def test_tanh_is_tanh() -> None:
+    x = np.linspace(-20, 20, 100_001).astype(np.float32)
+    row = x.copy()
+    fused_kernels.activate(row, fused_kernels.TANH)
+    assert np.abs(row - np.tanh(x.astype(np.float64))).max() < 4e-7
+    assert np.abs(row).max() <= 1.0
+
+
+def test_compiled_and_plain_passes_agree() -> None:
+    out, left = np.ones((3, 9), np.float32), np.random.default_rng(0).random((3, 7), np.float32)
+    right = np.random.default_rng(1).random((7, 9), np.float32)
+    plain = out.copy()
+    fused_kernels.add_products(out, left, right, 3, 7)
+    fused_kernels.add_products.py_func(plain, left, right, 3, 7)
+    assert np.allclose(out, plain, atol=1e-5) and np.allclose(out, 1 + left @ right, atol=1e-5)
+
+
+def test_a_nan_is_seen_in_the_loss() -> None:
+    one = learner(4, 3, PolicyConfig(), LearnerConfig())
+    part = minibatch(one, 50, seed=1, forced=False)
+    part.advantage[7] = float("nan")
+    assert one.fused is not None
+    assert not torch.isfinite(one.fused.descend(part).total)
+
+
+def test_it_is_used_only_where_it_suits() -> None:
+    def made(policy: PolicyConfig, actions: Discrete | Continuous = CHOICE) -> Learner:
+        role = Role("player", 1, Observations((4,), np.dtype(np.float32), -9, 9), actions)
+        return Learner(role, policy, LearnerConfig(), torch.Generator())
+
+    assert made(PolicyConfig()).fused is not None
+    assert made(PolicyConfig(core="gru")).fused is None
+    assert made(PolicyConfig(separate=False)).fused is None
+    assert made(PolicyConfig(), Continuous((-1.0,), (1.0,))).fused is None
+    wide = made(PolicyConfig(hidden=(384, 384)))
+    assert wide.fused is None and is_able(wide.policy) and not is_faster(wide.policy)
