@@ -117,7 +117,7 @@ def test_the_real_game_runs_alike(mario: Cartridge) -> None:
     from holdfast.worlds.nes.bench import mario_inputs
 
     console, twin = Console(mario), Console(mario)
-    for frame, buttons in enumerate(mario_inputs(700)):
+    for frame, buttons in enumerate(mario_inputs(600)):
         console.step(buttons)
         twin.words[0, L.BUTTONS1] = buttons
         run_frame_plainly(twin.state[0], twin.words[0], twin.rom)

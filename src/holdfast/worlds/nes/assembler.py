@@ -177,9 +177,7 @@ def assemble(source: str) -> tuple[bytes, dict[str, int]]:
     return bytes(walk.image), names
 
 
-def ines_file(
-    program: bytes, tiles: bytes = b"", *, vertical_mirroring: bool = True, prg_ram: bool = False
-) -> bytes:
+def ines_file(program: bytes, tiles: bytes = b"", *, vertical_mirroring: bool = True, prg_ram: bool = False) -> bytes:
     """An iNES file around a program; without tiles the board has CHR-RAM."""
     flags = (1 if vertical_mirroring else 0) | (2 if prg_ram else 0)
     banks = len(tiles) // CHR_BANK_BYTES

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast.compiled import announced, use_threads
 from holdfast.worlds.nes import layout, machine
 from holdfast.worlds.nes.cartridge import Cartridge
-from holdfast.worlds.nes.decode import code_words, decode_program
 from holdfast.worlds.nes.draw import COLUMNS, LINES, line_emphasis
 from holdfast.worlds.nes.errors import LaneError, UnsupportedFeature
 from holdfast.worlds.nes.palette import GRAY, RGB
@@ -65,10 +64,17 @@ def restart(words: NDArray[np.int64], cartridge: Cartridge) -> None:
     words[:, layout.LOG] = 0
 
 
+def _machine_with_blocks(cartridge: Cartridge) -> machine.Machine:
+    from holdfast.worlds.nes.blocks import machine_with_blocks  # it profiles with a console of its own
+
+    return machine_with_blocks(cartridge)
+
+
 class Console:
     """A batch of NES consoles. The same bytes come out for any number of lanes or threads."""
 
-    def __init__(self, cartridge: Cartridge, lanes: int = 1, threads: int = 1) -> None:
+    def __init__(self, cartridge: Cartridge, lanes: int = 1, threads: int = 1, blocks: bool = False) -> None:
+        """`blocks` compiles hot parts of this very program into the machine (see blocks.py): slow once, faster then."""
         if lanes < 1:
             raise LaneError(f"a console needs at least 1 lane, not {lanes}")
         self.cartridge = cartridge
@@ -78,7 +84,8 @@ class Console:
         self.state = np.repeat(self._power_on[None], lanes, axis=0)  # [N, bytes]
         self.words = self.state.view(np.int64)  # [N, bytes / 8], see layout.py
         self.rom = np.concatenate([cartridge.program, cartridge.tiles])
-        self.code = code_words(decode_program(cartridge, machine.SEQUENCES), machine.HANDLER_NUMBERS)
+        self.machine = _machine_with_blocks(cartridge) if blocks else machine.general_machine(cartridge)
+        self.code = self.machine.code
         self._buttons = np.zeros((lanes, 2), np.uint8)
 
     @property
@@ -106,8 +113,8 @@ class Console:
             raise LaneError(f"frames is {frames}; it cannot be negative")
         self._set_buttons(buttons)
         use_threads(self.threads)
-        with announced("NES", machine.__file__):
-            machine.step_lanes(self.state, self.words, self.rom, self.code, self._buttons, frames)
+        with announced("NES", self.machine.kernels.__file__ or ""):
+            self.machine.kernels.step_lanes(self.state, self.words, self.rom, self.code, self._buttons, frames)
 
     def _set_buttons(self, buttons: ArrayLike) -> None:
         given = np.asarray(buttons)

@@ -12,15 +12,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.worlds.nes.bench import boot
 from holdfast.worlds.nes.cartridge import load_rom
 from holdfast.worlds.nes.console import Console
 from holdfast.worlds.nes.decode import decode_program
 from holdfast.worlds.nes.layout import PC
 from holdfast.worlds.nes.profile import AREA, MODE, STAGE, TIMER, WORLD
 from holdfast.worlds.nes.rivals import Rival, start
-
-FRAME_COUNTER, ALIGNED_AT = 0x09, 30
-LONGEST_BOOT = 120
 
 
 @dataclass(frozen=True)
@@ -51,14 +49,8 @@ class ColourMap:
 
 def align(console: Console, rival: Rival) -> None:
     """Step both to the frame in which the game's frame counter first has a certain value."""
-    for _ in range(LONGEST_BOOT):
-        console.step(0)
-        if console.ram[0, FRAME_COUNTER] == ALIGNED_AT:
-            break
-    for _ in range(LONGEST_BOOT):
-        rival.step(0)
-        if rival.ram()[FRAME_COUNTER] == ALIGNED_AT:
-            break
+    boot(lambda: console.step(0), lambda: console.ram[0])
+    boot(lambda: rival.step(0), rival.ram)
 
 
 def differing(

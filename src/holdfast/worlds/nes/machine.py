@@ -1,39 +1,52 @@
-"""The compiled machine without ROM-specific code, and the kernels that step many lanes with it.
+"""The compiled machine: its kernels for one lane and for batches, and the predecoded program they run.
 
-`run_frame(row, words, rom, code)` is for kernels of worlds: one lane, one frame. `step_lanes` advances a batch by some
-frames inside one call, lanes on the threads of `holdfast.compiled.use_threads`.
+For kernels of worlds: `run_frame(row, words, rom, code)` advances one lane by one frame, `step_lane` by some frames
+with buttons held. `step_lanes` advances a batch inside one call, lanes on the threads of `use_threads`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
-from holdfast.compiled import kernel, parallel_kernel, prange
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.compiled import parallel_kernel, prange
+from holdfast.worlds.nes.cartridge import Cartridge
+from holdfast.worlds.nes.decode import code_words, decode_program
 from holdfast.worlds.nes.draw import paint
 from holdfast.worlds.nes.generate import import_text, machine_source
-from holdfast.worlds.nes.layout import BUTTONS1, BUTTONS2
 from holdfast.worlds.nes.weights import SEQUENCES, WEIGHTS
 
 Array = Any
 
-SOURCE, HANDLER_NUMBERS = machine_source(WEIGHTS, SEQUENCES)
-run_frame = import_text("nes_machine", SOURCE).run_frame
+
+@dataclass(frozen=True)
+class Machine:
+    """Kernels and the program they run; a console holds one."""
+
+    kernels: ModuleType  # run_frame, step_lane, step_lanes, run_script, run_scripts
+    code: NDArray[np.uint32]
 
 
-@kernel
-def step_lane(row: Array, words: Array, rom: Array, code: Array, buttons: Array, frames: int) -> None:
-    """Hold the buttons of both controllers for some frames."""
-    words[BUTTONS1] = buttons[0]
-    words[BUTTONS2] = buttons[1]
-    for _ in range(frames):
-        run_frame(row, words, rom, code)
+def load_machine(
+    weights: dict[str, float] | None = None, blocks: dict[str, list[str]] | None = None
+) -> tuple[ModuleType, dict[str, int]]:
+    """The generated kernels and the numbers of their handlers, with extra handlers and their weights if given."""
+    source, numbers = machine_source({**WEIGHTS, **(weights or {})}, SEQUENCES, blocks)
+    return import_text("nes_machine", source), numbers
 
 
-@parallel_kernel
-def step_lanes(state: Array, words: Array, rom: Array, code: Array, buttons: Array, frames: int) -> None:
-    """`state` uint8 [N, bytes] and `words` int64 [N, bytes / 8] are the same memory; `buttons` uint8 [N, 2]."""
-    for lane in prange(state.shape[0]):
-        step_lane(state[lane], words[lane], rom, code, buttons[lane], frames)
+GENERAL, HANDLER_NUMBERS = load_machine()
+run_frame = GENERAL.run_frame
+step_lane = GENERAL.step_lane
+
+
+def general_machine(cartridge: Cartridge) -> Machine:
+    """The machine that runs any cartridge."""
+    return Machine(GENERAL, code_words(decode_program(cartridge, SEQUENCES), HANDLER_NUMBERS))
 
 
 @parallel_kernel

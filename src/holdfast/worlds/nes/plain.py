@@ -47,6 +47,7 @@ Array = Any
 
 IMP, ACC, IMM, ZPG, ZPX, ZPY, ABS, ABX, ABY, IND, INX, INY, REL = range(len(MODES))
 
+
 def numbers(names: str) -> list[int]:
     """The OPERATION numbers of some mnemonics."""
     return [MNEMONICS.index(name) for name in names.split()]
