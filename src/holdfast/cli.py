@@ -101,8 +101,10 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     evaluate.add_argument("--episodes", type=int, default=80, help="how many (default 80)")
     _add_policy(evaluate)
     evaluate.add_argument("--json", action="store_true", help="print one JSON object")
-    play = add("play", "film an episode of a run's policy", play_verb)
+    play = add("play", "film an episode of a run's policy, or a NES program: play rom FILE --inputs SCRIPT", play_verb)
     _add_run(play)
+    play.add_argument("rom", metavar="FILE", nargs="?", help="with `play rom`: the .nes file")
+    play.add_argument("--inputs", metavar="SCRIPT", help="with `play rom`: which buttons are held for how long")
     play.add_argument("--video", metavar="FILE", help=".mp4 or .gif (default: play.mp4 in the run's media folder)")
     play.add_argument("--episode", type=int, default=0, help="which of the held-out episodes (default 0)")
     play.add_argument("--policy", default="learned", help="learned, or the name of a yardstick")
@@ -113,15 +115,17 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     runs = add("runs", "list the runs", runs_verb)
     runs.add_argument("--root", default="runs", help="folder that holds the runs")
     runs.add_argument("--json", action="store_true", help="print a JSON list")
-    doctor = add(
-        "doctor", "prove that the installation and a world keep their promises", doctor_verb, takes_options=True
-    )
+    doctor = add("doctor", "prove that the installation, a world or the NES keeps its promises", doctor_verb, True)
+    doctor.add_argument("part", nargs="?", choices=["nes"], help="nes: the console")
     doctor.add_argument("--world", help="prove the contract on this world (default: on all of ours)")
+    doctor.add_argument("--roms", metavar="DIR", help="with nes: a folder of public test programs")
     doctor.add_argument("--json", action="store_true", help="print a JSON list")
     bench = add("bench", "measure a part against what one would use instead", bench_verb)
-    bench.add_argument("part", choices=["train", "world"], help="train: PPO end to end; world: kernels")
+    bench.add_argument("part", choices=["train", "world", "nes"], help="PPO end to end; kernels; other emulators")
     bench.add_argument("--json", action="store_true", help="print one JSON object")
     bench.add_argument("--repeats", type=int, default=5, help="rounds, contenders taking turns (default 5)")
+    bench.add_argument("--rom", metavar="FILE", help="with nes: the program to run (default: the installed game)")
+    bench.add_argument("--blocks", action="store_true", help="with nes: also with the ROM's own hot code compiled")
     return parser, verbs
 
 
@@ -220,12 +224,16 @@ def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 
 def play_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.runs.folder import find_run
-    from holdfast.views.judge import film
+    from holdfast.views.judge import film, film_rom
 
-    run = find_run(arguments.run, arguments.root)
-    path = film(run, arguments)
-    print(f"video: {path}")
+    if arguments.run == "rom":
+        print(f"video: {film_rom(arguments.rom, arguments.inputs, arguments.video)}")
+        return 0
+    if arguments.rom is not None or arguments.inputs is not None:
+        raise ConfigError([f"{arguments.rom or '--inputs'} goes with: holdfast play rom FILE --inputs SCRIPT"])
+    from holdfast.runs.folder import find_run
+
+    print(f"video: {film(find_run(arguments.run, arguments.root), arguments)}")
     return 0
 
 
@@ -244,15 +252,26 @@ def runs_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 
 def doctor_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.views.doctor import doctor
+    from holdfast.views.doctor import doctor, doctor_nes
 
+    if arguments.part == "nes":
+        refused = [f"--world {arguments.world}"] if arguments.world else []
+        if refused or options:
+            raise ConfigError([f"holdfast doctor nes does not know {word}" for word in [*refused, *options]])
+        return doctor_nes(arguments.roms, arguments.json)
+    if arguments.roms is not None:
+        raise ConfigError(["--roms goes with: holdfast doctor nes"])
     return doctor(arguments.world, options, arguments.json)
 
 
 def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.bench import bench
 
-    return bench(arguments.part, arguments.repeats, arguments.json)
+    if arguments.repeats < 1:
+        raise ConfigError([f"--repeats {arguments.repeats}: must be at least 1"])
+    if arguments.part != "nes" and (arguments.rom or arguments.blocks):
+        raise ConfigError(["--rom and --blocks go with: holdfast bench nes"])
+    return bench(arguments)
 
 
 if __name__ == "__main__":

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+from pathlib import Path
 from typing import Any
 
 
-def bench(part: str, repeats: int, as_json: bool) -> int:
+def bench(arguments: argparse.Namespace) -> int:
     """Run one benchmark and print it."""
-    if part == "train":
-        from holdfast.bench.training import bench_train as measure
-    else:
-        from holdfast.bench.worlds import bench_worlds as measure
-    found = measure(repeats)
-    print(json.dumps(found) if as_json else "\n".join(_lines(found)))
+    found = _measure(arguments)
+    print(json.dumps(found) if arguments.json else "\n".join(_lines(found)))
     return 0
+
+
+def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    if arguments.part == "train":
+        from holdfast.bench.training import bench_train
+
+        return bench_train(arguments.repeats)
+    if arguments.part == "world":
+        from holdfast.bench.worlds import bench_worlds
+
+        return bench_worlds(arguments.repeats)
+    from holdfast.worlds.nes.bench import bench as bench_nes
+
+    rom = Path(arguments.rom) if arguments.rom else None
+    return bench_nes(rom, arguments.repeats, blocks=arguments.blocks)
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
@@ -23,6 +36,6 @@ def _lines(found: dict[str, Any]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "median" in value:
         return f"{value['median']:,.0f} (from {value['low']:,.0f} to {value['high']:,.0f})"
     return f"{value:,.2f}" if isinstance(value, float) else str(value)

@@ -98,8 +98,10 @@ class Rollout:
 
     def _keep_cut(self, name: str, learner: Learner, t: int, rows: np.ndarray) -> None:
         if len(rows):
-            last = seen_copy(learner, as_rows(self.world.roles[name].final_obs)[rows])
-            self.cuts.setdefault(name, []).append(Cut(t, rows, last, self.memory.hidden[name][rows]))
+            final_obs = self.world.roles[name].final_obs
+            last = final_obs.reshape(-1, *final_obs.shape[2:])[rows]  # NumPy picks rows much faster than torch
+            hidden = self.memory.hidden[name][torch.from_numpy(rows)]
+            self.cuts.setdefault(name, []).append(Cut(t, rows, seen_copy(learner, torch.from_numpy(last)), hidden))
 
     def look_ahead(self) -> None:
         """Values of what lies beyond the batch: after the last step, and after each cut."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from holdfast.config_reading import load_config
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, UnknownName
 from holdfast.worlds.check import Proof, check_world
 from holdfast.worlds.registry import OURS
 
@@ -21,6 +21,20 @@ def doctor(world: str | None, options: list[str], as_json: bool) -> int:
     proofs = installation() if world is None else []
     for name in [world] if world is not None else list(OURS):
         proofs += [proof._replace(name=f"{name}: {proof.name}") for proof in _world_proofs(name, options)]
+    return _told(proofs, as_json)
+
+
+def doctor_nes(roms: str | None, as_json: bool) -> int:
+    """The console's own proofs, and public test programs where a folder of them is given."""
+    from holdfast.worlds.nes.doctor import doctor as nes_checks
+
+    folder = None if roms is None else Path(roms)
+    if folder is not None and not folder.is_dir():
+        raise UnknownName(f"--roms {roms}: no such folder")
+    return _told([Proof(check.name, check.passed, check.detail) for check in nes_checks(folder)], as_json)
+
+
+def _told(proofs: list[Proof], as_json: bool) -> int:
     if as_json:
         print(json.dumps([proof._asdict() for proof in proofs]))
     else:

@@ -56,6 +56,19 @@ def film(run: Run, arguments: argparse.Namespace) -> Path:
         world.close()
 
 
+def film_rom(rom: str | None, inputs: str | None, video: str | None) -> Path:
+    """A NES program played by a script of inputs, as a video file."""
+    from holdfast.views.video import write_video
+    from holdfast.worlds.nes.play import FRAMES_PER_S, play
+
+    missing = [word for word, given in (("FILE", rom), ("--inputs", inputs), ("--video", video)) if given is None]
+    if rom is None or inputs is None or video is None:
+        raise ConfigError(
+            [f"play rom needs {', '.join(missing)}: holdfast play rom FILE --inputs SCRIPT --video out.mp4"]
+        )
+    return write_video(Path(video), play(Path(rom), Path(inputs)), fps=round(FRAMES_PER_S))
+
+
 def _chosen_policy(run: Run, config: Config, world: World, arguments: argparse.Namespace) -> Act:
     if arguments.policy == "learned":
         learners, _ = load_learners(run, config, arguments.checkpoint)
