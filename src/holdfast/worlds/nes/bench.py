@@ -34,7 +34,7 @@ def mario_inputs(frames: int = FRAMES) -> NDArray[np.uint8]:
         if 10 <= frame < 15:
             buttons[frame] = 0x08
         elif frame >= 30:
-            buttons[frame] = 0x83 if (frame + 7) % 32 < 18 else 0x82
+            buttons[frame] = 0x83 if (frame + 22) % 29 < 26 else 0x82
     return buttons
 
 
