@@ -37,8 +37,22 @@ class Cut(NamedTuple):
 
     t: int
     rows: np.ndarray
-    obs: torch.Tensor
+    raw: np.ndarray  # their last sight
     hidden: torch.Tensor
+
+
+class Flags(NamedTuple):
+    """The arrays of a batch that every step writes to, as NumPy sees them, [T, N, A]."""
+
+    reward: np.ndarray
+    valid: np.ndarray
+    forced: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+
+
+def flags_of(batch: Batch, agents: int) -> Flags:
+    return Flags(*(array(getattr(batch, name)).reshape(batch.steps, -1, agents) for name in Flags._fields))
 
 
 @dataclass
@@ -52,6 +66,9 @@ class Rollout:
     generator: torch.Generator
     episodes: list[Episodes] = field(default_factory=list)
     cuts: dict[str, list[Cut]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.flags = {name: flags_of(self.batches[name], one.role.agents) for name, one in self.learners.items()}
 
     def act(self, t: int) -> dict[str, np.ndarray]:
         return {name: self._act(name, learner, t) for name, learner in self.learners.items()}
@@ -73,35 +90,33 @@ class Rollout:
 
     def note(self, t: int) -> None:
         """Write down what the step did."""
-        ended = self.world.terminated | self.world.truncated
+        terminated, truncated = self.world.terminated, self.world.truncated
+        ended = terminated | truncated
         any_ended = bool(ended.any())
         if any_ended:
             self.episodes.append(self.world.finished())
         for name, learner in self.learners.items():
-            batch, buffers = self.batches[name], self.world.roles[name]
-            shape = buffers.alive.shape  # [N, A]
-            array(batch.reward)[t] = buffers.reward.reshape(-1)
-            array(batch.forced)[t] = buffers.forced.reshape(-1)
-            valid = array(batch.valid)[t].reshape(shape)
-            terminated = array(batch.terminated)[t].reshape(shape)
-            if not any_ended:
-                np.logical_and(valid, ~buffers.alive, out=terminated)
-                batch.truncated[t] = False
-                self.memory.starts[name] = torch.zeros(batch.rows, dtype=torch.bool)
-                continue
-            alive = np.where(ended[:, None], buffers.final_alive, buffers.alive)
-            np.logical_and(valid, ~alive | self.world.terminated[:, None], out=terminated)
-            truncated = valid & alive & self.world.truncated[:, None]
-            array(batch.truncated)[t] = truncated.reshape(-1)
-            self.memory.starts[name] = torch.from_numpy(np.repeat(ended, learner.role.agents))
-            self._keep_cut(name, learner, t, np.flatnonzero(truncated))
+            flags, buffers = self.flags[name], self.world.roles[name]
+            flags.reward[t] = buffers.reward
+            flags.forced[t] = buffers.forced
+            valid = flags.valid[t]
+            if any_ended:
+                alive = np.where(ended[:, None], buffers.final_alive, buffers.alive)
+                np.logical_and(valid, ~alive | terminated[:, None], out=flags.terminated[t])
+                np.logical_and(valid & alive, truncated[:, None], out=flags.truncated[t])
+                self._keep_cut(name, t)
+            else:
+                np.logical_and(valid, ~buffers.alive, out=flags.terminated[t])
+                flags.truncated[t] = False
+            self.memory.starts[name] = torch.from_numpy(ended.repeat(learner.role.agents))
 
-    def _keep_cut(self, name: str, learner: Learner, t: int, rows: np.ndarray) -> None:
+    def _keep_cut(self, name: str, t: int) -> None:
+        rows = np.flatnonzero(self.flags[name].truncated[t])
         if len(rows):
-            final_obs = self.world.roles[name].final_obs
-            last = final_obs.reshape(-1, *final_obs.shape[2:])[rows]  # NumPy picks rows much faster than torch
-            hidden = self.memory.hidden[name][torch.from_numpy(rows)]
-            self.cuts.setdefault(name, []).append(Cut(t, rows, seen_copy(learner, torch.from_numpy(last)), hidden))
+            final_obs, hidden = self.world.roles[name].final_obs, self.memory.hidden[name]
+            raw = final_obs.reshape(-1, *final_obs.shape[2:])[rows]
+            kept = hidden[torch.from_numpy(rows)] if hidden.shape[1] else hidden[: len(rows)]
+            self.cuts.setdefault(name, []).append(Cut(t, rows, raw, kept))
 
     def look_ahead(self) -> None:
         """Values of what lies beyond the batch: after the last step, and after each cut."""
@@ -117,7 +132,8 @@ class Rollout:
         batch.bootstrap.zero_()
         if not cuts:
             return
-        obs, hidden = torch.cat([cut.obs for cut in cuts]), torch.cat([cut.hidden for cut in cuts])
+        obs = seen_copy(learner, torch.from_numpy(np.concatenate([cut.raw for cut in cuts])))
+        hidden = torch.cat([cut.hidden for cut in cuts])
         going_on = torch.zeros(len(obs), dtype=torch.bool)
         values = learner.value_in_reward(learner.ask(obs, hidden, going_on).value)
         steps = np.concatenate([np.full(len(cut.rows), cut.t) for cut in cuts])

@@ -87,8 +87,9 @@ class World(ABC):
             "key": self.clock.ended_key[ended],
             "terminated": self.clock.terminated[ended],
         }
+        numbers = self.clock.ended[ended]
         for index, name in enumerate(self.spec.columns):
-            columns[name] = self.clock.ended[ended, index]
+            columns[name] = numbers[:, index]
         return Episodes(columns)
 
     def yardsticks(self) -> dict[str, Act]:
