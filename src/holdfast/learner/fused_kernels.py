@@ -192,20 +192,19 @@ def policy_error(logits, action, old, advantage, weight, knobs, error, sums):  #
         top = max(top, logits[j])
     total = 0.0
     for j in range(count):
-        total += math.exp(np.float64(logits[j] - top))
+        error[j] = math.exp(logits[j] - top)
+        total += np.float64(error[j])
     log_total = math.log(total)
     entropy = 0.0
     for j in range(count):
-        log_p = np.float64(logits[j] - top) - log_total
-        entropy -= math.exp(log_p) * log_p
+        entropy -= np.float64(error[j]) / total * (np.float64(logits[j] - top) - log_total)
     log_ratio = np.float64(logits[action] - top) - log_total - np.float64(old)
     ratio = math.exp(log_ratio)
     clipped = min(max(ratio, 1.0 - knobs.clip), 1.0 + knobs.clip)
     gain, safe = advantage * ratio, advantage * clipped
     pull = -weight * gain if gain <= safe else 0.0  # the clipped branch is flat
     for j in range(count):
-        log_p = np.float64(logits[j] - top) - log_total
-        p = math.exp(log_p)
+        log_p, p = np.float64(logits[j] - top) - log_total, np.float64(error[j]) / total
         by_choice = pull * ((1.0 if j == action else 0.0) - p)
         error[j] = np.float32(by_choice + knobs.entropy * weight * p * (log_p + entropy))
     sums[POLICY_LOSS] -= weight * min(gain, safe)
