@@ -74,9 +74,7 @@ def main(name: str) -> None:
             )
     reached = [row for row in rows if row["mean"] >= case.score]
     slowest = max(row["wall_s"] for row in rows)
-    print(
-        f"{name}: {len(reached)} of {len(rows)} seeds reach {case.score} on held-out episodes; slowest {slowest} s"
-    )
+    print(f"{name}: {len(reached)} of {len(rows)} seeds reach {case.score} on held-out episodes; slowest {slowest} s")
 
 
 if __name__ == "__main__":
