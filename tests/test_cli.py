@@ -42,6 +42,10 @@ def test_help_loads_nothing_heavy() -> None:
         (["evaluate", "nothing"], "no run 'nothing'"),
         (["runs", "--rot", "x"], "--rot"),
         (["bench", "nothing"], "invalid choice"),
+        (["bench", "train", "--blocks"], "--rom and --blocks go with: holdfast bench nes"),
+        (["doctor", "nes", "--roms", "nowhere"], "--roms nowhere: no such folder"),
+        (["doctor", "nes", "--world", "fish"], "does not know '--world'"),
+        (["play", "rom", "nowhere.nes"], "play rom needs --inputs, --video"),
     ],
 )
 def test_bad_input_is_one_clear_error_and_status_2(holdfast: Command, words: list[str], said: str) -> None:

@@ -26,6 +26,9 @@ Every option of docs/config.md can be set with --section.key value, names in ful
 Exit status: 0 done, 1 failed, 2 bad input, 130/143 interrupted (state saved)."""
 
 
+DOCTOR_NES = "doctor-nes"
+
+
 class Parser(argparse.ArgumentParser):
     """argparse without abbreviations, whose errors look like all our others."""
 
@@ -59,6 +62,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(words: list[str]) -> int:
     parser, verbs = make_parser()
+    if words[:2] == ["doctor", "nes"]:  # a verb of its own: `doctor` alone takes options with free values after it
+        words = [DOCTOR_NES, *words[2:]]
     first = next((word for word in words if not word.startswith("-")), None)
     if first is not None and first not in verbs:
         raise ConfigError([f"no verb {first!r}{nearest(first, list(verbs))}; there are {', '.join(verbs)}"])
@@ -115,11 +120,14 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     runs = add("runs", "list the runs", runs_verb)
     runs.add_argument("--root", default="runs", help="folder that holds the runs")
     runs.add_argument("--json", action="store_true", help="print a JSON list")
-    doctor = add("doctor", "prove that the installation, a world or the NES keeps its promises", doctor_verb, True)
-    doctor.add_argument("part", nargs="?", choices=["nes"], help="nes: the console")
+    doctor = add(
+        "doctor", "prove that the installation, a world, or the NES (doctor nes) keeps its promises", doctor_verb, True
+    )
     doctor.add_argument("--world", help="prove the contract on this world (default: on all of ours)")
-    doctor.add_argument("--roms", metavar="DIR", help="with nes: a folder of public test programs")
     doctor.add_argument("--json", action="store_true", help="print a JSON list")
+    nes = add(DOCTOR_NES, "prove that the console is right on this machine", doctor_nes_verb)
+    nes.add_argument("--roms", metavar="DIR", help="a folder of public test programs to run as well")
+    nes.add_argument("--json", action="store_true", help="print a JSON list")
     bench = add("bench", "measure a part against what one would use instead", bench_verb)
     bench.add_argument("part", choices=["train", "world", "nes"], help="PPO end to end; kernels; other emulators")
     bench.add_argument("--json", action="store_true", help="print one JSON object")
@@ -252,16 +260,15 @@ def runs_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 
 def doctor_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.views.doctor import doctor, doctor_nes
+    from holdfast.views.doctor import doctor
 
-    if arguments.part == "nes":
-        refused = [f"--world {arguments.world}"] if arguments.world else []
-        if refused or options:
-            raise ConfigError([f"holdfast doctor nes does not know {word}" for word in [*refused, *options]])
-        return doctor_nes(arguments.roms, arguments.json)
-    if arguments.roms is not None:
-        raise ConfigError(["--roms goes with: holdfast doctor nes"])
     return doctor(arguments.world, options, arguments.json)
+
+
+def doctor_nes_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.doctor import doctor_nes
+
+    return doctor_nes(arguments.roms, arguments.json)
 
 
 def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
