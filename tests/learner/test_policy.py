@@ -58,9 +58,10 @@ def test_gradients_do_not_flow_across_a_start() -> None:
 
 
 @pytest.mark.parametrize("separate", [True, False])
-@pytest.mark.parametrize("role", [VECTOR, IMAGE])
-def test_shapes(role: Role, separate: bool) -> None:
-    net = policy(role, separate=separate)
+@pytest.mark.parametrize(("role", "network"), [(VECTOR, "auto"), (VECTOR, "mlp"), (IMAGE, "auto"), (IMAGE, "mlp")])
+def test_shapes(role: Role, network: str, separate: bool) -> None:
+    net = policy(role, separate=separate, network=network)
+    assert (net.body.convolutions is not None) == (role is IMAGE and network == "auto")
     obs = torch.zeros(7, *role.observations.shape, dtype=torch.uint8 if role is IMAGE else torch.float32)
     out = net(obs, torch.zeros(7, 0), torch.zeros(7, dtype=torch.bool))
     assert out.actions.shape == (7, 2) and out.value.shape == (7,)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.compiled import use_threads
+from holdfast.compiled import announced, use_threads
 from holdfast.config import LearnerConfig
 from holdfast.learner import fused_kernels as kernels
 from holdfast.learner.batch import array
@@ -67,7 +67,7 @@ def is_able(policy: Policy) -> bool:
         isinstance(policy.head, DiscreteHead)
         and policy.core is None
         and policy.value_body is not None
-        and policy.body.convolutions is None
+        and not policy.body.is_image
     )
 
 
@@ -91,6 +91,15 @@ class Fused:
         self.pieces = aligned((kernels.CHUNKS, len(optimizer.parameters)), np.float32)
         self.scratch = aligned((kernels.CHUNKS, self._scratch_size()), np.float32)
         self.sums = np.zeros((kernels.CHUNKS, kernels.SUMS))
+        with announced("learner", kernels.__file__):
+            self._warm_up()
+
+    def _warm_up(self) -> None:
+        """Compile before the run begins; one row of zeros leaves no trace but a gradient, which is cleared."""
+        none, zero = torch.zeros(1), torch.zeros(1, int(self.policy.inputs[0]))
+        self.forward(zero)
+        self.descend(Minibatch(zero, torch.zeros(1, dtype=torch.int64), none, none, none, none, None))
+        self.optimizer.zero()
 
     def _tower(self, body_name: str, body: Body, last_name: str, outputs: int) -> Tower:
         names = [*(f"{body_name}.layers.{index}" for index in range(len(body.layers))), last_name]

@@ -40,7 +40,9 @@ class Body(nn.Module):
 
     def __init__(self, role: Role, config: PolicyConfig, generator: torch.Generator) -> None:
         super().__init__()
-        self.convolutions = _convolutions(role, generator) if role.observations.is_image else None
+        self.is_image = role.observations.is_image
+        looks = self.is_image and config.network != "mlp"
+        self.convolutions = _convolutions(role, generator) if looks else None
         size = self.inputs = _flat_size(role, self.convolutions)
         self.act = torch.tanh if config.activation == "tanh" else torch.relu
         layers = []
@@ -52,8 +54,10 @@ class Body(nn.Module):
         self.widths = tuple(config.hidden)
 
     def forward(self, obs: Tensor) -> Tensor:
+        if self.is_image:
+            obs = obs.float() / 255.0
         if self.convolutions is not None:
-            obs = self.convolutions(obs.permute(0, 3, 1, 2).float() / 255.0)
+            obs = self.convolutions(obs.permute(0, 3, 1, 2))
         x = obs.flatten(1)
         for layer in self.layers:
             x = self.act(layer(x))
