@@ -31,3 +31,7 @@ class AssemblyError(ConsoleError):
 
 class LaneError(ConsoleError):
     """A lane number, a row or a buttons array does not fit the console."""
+
+
+class ViewError(ConsoleError):
+    """A setting of the small gray picture is outside what it can be."""

@@ -7,6 +7,7 @@ does not name, by about a quarter.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 _ROWS = (
     "545454 001e74 081090 300088 440064 5c0030 540400 3c1800 202a00 083a00 004000 003c00 00323c 000000 000000 000000",
@@ -26,4 +27,18 @@ def _emphasised(bits: int) -> np.ndarray:
 
 
 RGB = np.stack([_emphasised(bits) for bits in range(8)]).round().astype(np.uint8)  # [8, 64, 3]
-GRAY = (RGB @ np.array([0.299, 0.587, 0.114])).round().astype(np.uint8)  # [8, 64], ITU-R BT.601 luma
+
+GRAY_WEIGHTS = {"bt601": (299, 587, 114), "mean": (1, 1, 1)}  # of red, green, blue; the first is ITU-R BT.601 luma
+
+
+def _gray(rgb: NDArray[np.uint8], weights: tuple[int, int, int]) -> NDArray[np.uint8]:
+    """Weighted means in whole numbers, rounded half up."""
+    return ((2 * (rgb.astype(np.int64) @ np.array(weights)) + sum(weights)) // (2 * sum(weights))).astype(np.uint8)
+
+
+def gray_table(kind: str) -> NDArray[np.uint8]:
+    """[64]: the colours without emphasis in gray."""
+    return _gray(RGB[0], GRAY_WEIGHTS[kind])
+
+
+GRAY = _gray(RGB, GRAY_WEIGHTS["bt601"])  # [8, 64]
