@@ -7,7 +7,7 @@ implementation of the update the same memory to work on. Every parameter begins 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
@@ -37,6 +37,7 @@ class FlatAdam:
         self._flat = nn.Parameter(self.parameters)
         self._flat.grad = self.gradients
         self._adam = torch.optim.Adam([self._flat], lr=lr, eps=eps, fused=True)
+        self.before_step: Callable[[], None] | None = None  # may add to the gradients before they are clipped
         self._first_step()
 
     def _first_step(self) -> None:
@@ -52,6 +53,8 @@ class FlatAdam:
 
     def step(self, lr: float, max_norm: float) -> float:
         """Clip the gradient to `max_norm` (0 = not at all), move, and return its length before clipping."""
+        if self.before_step is not None:
+            self.before_step()
         norm = float(torch.linalg.vector_norm(self.gradients))
         if not math.isfinite(norm):
             raise NonFinite(f"the gradient of {self.culprit()} is not finite; the weights are as before this step")
