@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -127,6 +128,48 @@ class World(ABC):
     def draw(self, lane: int) -> np.ndarray:
         """A picture of one lane, [height, width, 3] uint8."""
 
+    # --- decks of situations (docs/decks.md); a world that is dealt none needs nothing of this ------------------------
+
+    AGREE: ClassVar[tuple[str, ...]] = ()  # settings in which a deck's world must equal the one it is dealt in
+
+    def begin_from(self, lanes: np.ndarray, situation: Situation) -> None:
+        """Let lanes that have just begun an episode begin it from saved lanes instead, one each, under their own level.
+
+        What the episode before them left (its flags and numbers) stays to be read.
+        """
+        self.load(lanes, situation)
+
+    def begin_moving(self, lanes: np.ndarray, velocities: np.ndarray, pre_roll: bool) -> None:
+        """Let lanes that have just begun an episode begin it with an opponent of these velocities, [K, 2]."""
+        raise SituationError(f"world {self.spec.name} has no opponent whose velocity a light deck could set")
+
+    def scaled(self, situation: Situation, factor: float) -> Situation:
+        """The same situations with an opponent that moves this much faster."""
+        raise SituationError(f"world {self.spec.name} has no opponent whose speed scale_speed could change")
+
+    def opponent_velocities(self, situation: Situation) -> np.ndarray | None:
+        """[K, 2] for the types and histograms of a deck; None where there is no such thing."""
+        return None
+
+    def situation_facts(self, situation: Situation) -> dict[str, Any]:
+        """What a deck's manifest says of these situations, computed from them."""
+        return {}
+
+    def of_episode(self, situation: Situation) -> Situation:
+        """The part of saved lanes that a deck keeps."""
+        return situation
+
+    def check_situation(self, situation: Situation) -> None:
+        """SituationError unless `begin_from` can use it in any lane."""
+        self._check_world(situation)
+
+    def _check_world(self, situation: Situation) -> None:
+        if (situation.world, situation.version) != (self.spec.name, self.spec.version):
+            raise SituationError(
+                f"a situation of world {situation.world} version {situation.version} "
+                f"cannot be loaded into {self.spec.name} version {self.spec.version}"
+            )
+
     def close(self) -> None:  # noqa: B027 - most worlds hold nothing
         """Release what a foreign environment holds; a world of arrays holds nothing."""
 
@@ -135,6 +178,7 @@ class ArrayWorld(World):
     """A world whose whole state is arrays with the lane as first axis: saving a lane is copying a row."""
 
     OWN = ("lane_key", "episode_index", "given_key", "level")  # of the lane, not of the episode in it
+    LEFT: ClassVar[tuple[str, ...]] = ("terminated", "truncated", "ended_key", "ended")  # by the episode before
 
     def __init__(self, spec: WorldSpec, lanes: int, seed: int, threads: int, state: tuple[np.ndarray, ...]) -> None:
         super().__init__(spec, lanes, seed, threads)
@@ -163,11 +207,7 @@ class ArrayWorld(World):
 
     def load(self, lanes: np.ndarray, situation: Situation, exact: bool = False) -> None:
         lanes = self.chosen(lanes)
-        if (situation.world, situation.version) != (self.spec.name, self.spec.version):
-            raise SituationError(
-                f"a situation of world {situation.world} version {situation.version} "
-                f"cannot be loaded into {self.spec.name} version {self.spec.version}"
-            )
+        self._check_world(situation)
         if len(situation) not in (1, len(lanes)):
             raise SituationError(f"{len(situation)} saved lanes for {len(lanes)} lanes: give one, or one for each")
         mine = dict(self._named())
@@ -175,6 +215,27 @@ class ArrayWorld(World):
         for name, array in mine.items():
             if exact or name not in self.OWN:
                 array[lanes] = situation.rows[name]
+
+    def begin_from(self, lanes: np.ndarray, situation: Situation) -> None:
+        lanes = self.chosen(lanes)
+        if len(situation) != len(lanes):
+            raise SituationError(f"{len(situation)} saved lanes for {len(lanes)} lanes: give one for each")
+        self.load(lanes, self._completed(situation, lanes))
+
+    def of_episode(self, situation: Situation) -> Situation:
+        """Without what is the lane's own or was left by the episode before."""
+        rows = {name: array for name, array in situation.rows.items() if name not in (*self.OWN, *self.LEFT)}
+        return replace(situation, rows=rows)
+
+    def check_situation(self, situation: Situation) -> None:
+        self._check_world(situation)
+        whole = self._completed(situation, np.zeros(len(situation), np.int64))
+        self._check(dict(self._named()), whole.rows, rows=len(situation))
+
+    def _completed(self, situation: Situation, lanes: np.ndarray) -> Situation:
+        """With rows of these lanes for what `of_episode` leaves out."""
+        kept = {name: array[lanes] for name, array in self._named() if name in (*self.OWN, *self.LEFT)}
+        return replace(situation, rows={**situation.rows, **kept})
 
     def _check(self, mine: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], rows: int | None) -> None:
         problems = [f"{name} is missing" for name in mine if name not in other]

@@ -71,6 +71,12 @@ class Situation:
     def __len__(self) -> int:
         return len(next(iter(self.rows.values())))
 
+    def take(self, chosen: np.ndarray) -> Situation:
+        """These of the saved lanes, in this order; one may come several times."""
+        rows = {name: array[chosen] for name, array in self.rows.items()}
+        live = tuple(self.live[index] for index in chosen) if self.live else ()
+        return Situation(self.world, self.version, rows, live)
+
 
 @dataclass(frozen=True)
 class Episodes:

@@ -145,6 +145,12 @@ def begin_lane(clock, school, fish, rules, n):  # type: ignore[no-untyped-def]
             for axis in range(2):
                 school.fish_pos[n, i, axis] = 0.0
                 school.fish_vel[n, i, axis] = 0.0
+    look(school, fish, rules, n)
+
+
+@inlined
+def look(school, fish, rules, n):  # type: ignore[no-untyped-def]
+    """Fill what the fish of a lane see from where everyone is now."""
     crowd = np.zeros((fish.alive.shape[1], CROWD_NUMBERS))
     if rules.neighbours:
         meet_neighbours(school, fish, rules, crowd, n)

@@ -46,11 +46,18 @@ def from_bins(edges, weights, bins, choice, place):  # type: ignore[no-untyped-d
 
 @inlined
 def spawn_predator(school, key, heading_bias_fixed, n):  # type: ignore[no-untyped-def]
-    distance, bearing, choice, place = uniform4(key, PREDATOR_STREAM, 0)
-    x = PREDATOR_RADIUS * distance * math.cos(2.0 * math.pi * bearing)
-    y = PREDATOR_RADIUS * distance * math.sin(2.0 * math.pi * bearing)
+    _, _, choice, place = uniform4(key, PREDATOR_STREAM, 0)
     bins = len(HEADING_WEIGHTS) if heading_bias_fixed else len(HEADING_WEIGHTS) - 1
     heading = math.radians(from_bins(HEADING_EDGES, HEADING_WEIGHTS, bins, choice, place))
+    roll_predator(school, key, heading, n)
+
+
+@inlined
+def roll_predator(school, key, heading, n):  # type: ignore[no-untyped-def]
+    """Its way from a random place near the centre, begun with this heading, up to the first step."""
+    distance, bearing, _, _ = uniform4(key, PREDATOR_STREAM, 0)
+    x = PREDATOR_RADIUS * distance * math.cos(2.0 * math.pi * bearing)
+    y = PREDATOR_RADIUS * distance * math.sin(2.0 * math.pi * bearing)
     vx = PREDATOR_SPEED * math.cos(heading)
     vy = PREDATOR_SPEED * math.sin(heading)
     for k in range(PREROLL_STEPS):
@@ -61,15 +68,21 @@ def spawn_predator(school, key, heading_bias_fixed, n):  # type: ignore[no-untyp
         x, y, vx, vy = drift_predator(x, y, speed * math.cos(heading), speed * math.sin(heading))
     school.pred_pos[n, 0] = np.float32(x)
     school.pred_pos[n, 1] = np.float32(y)
-    school.pred_vel[n, 0] = np.float32(vx)
-    school.pred_vel[n, 1] = np.float32(vy)
-    school.pred_heading[n] = np.float32(math.atan2(vy, vx))
     school.digest_left[n] = 0
-    school.start[n, 0] = school.pred_heading[n]
-    school.start[n, 1] = np.float32(math.sqrt(vx * vx + vy * vy))
     school.start[n, 2] = np.float32(math.sqrt(x * x + y * y))
     for k in range(3, len(START)):
         school.start[n, k] = 0.0
+    launch_predator(school, vx, vy, n)
+
+
+@inlined
+def launch_predator(school, vx, vy, n):  # type: ignore[no-untyped-def]
+    """The velocity it has at the first step."""
+    school.pred_vel[n, 0] = np.float32(vx)
+    school.pred_vel[n, 1] = np.float32(vy)
+    school.pred_heading[n] = np.float32(math.atan2(vy, vx))
+    school.start[n, 0] = school.pred_heading[n]
+    school.start[n, 1] = np.float32(math.sqrt(vx * vx + vy * vy))
 
 
 @inlined

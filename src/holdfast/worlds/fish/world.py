@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from holdfast.compiled import announced, use_threads
+from holdfast.errors import SituationError
 from holdfast.options import option
 from holdfast.worlds.api import Act, ArrayWorld, Episodes, LevelParameter, Role, Situation, WorldSpec
-from holdfast.worlds.fish import rules, scripted
+from holdfast.worlds.fish import dealt, decks, rules, scripted
 from holdfast.worlds.fish.resized import resized
 from holdfast.worlds.fish.school import (
     ACTIONS,
@@ -117,6 +118,8 @@ class Fish(ArrayWorld):
     """N schools with room for `settings.fish` fish each."""
 
     Settings = FishSettings
+    AGREE = ("rules",)
+    LEFT = (*ArrayWorld.LEFT, "ended_death_step", "ended_fish_pos", "ended_start")
     state: School
 
     def __init__(self, settings: FishSettings, lanes: int, seed: int, threads: int = 1) -> None:
@@ -149,6 +152,40 @@ class Fish(ArrayWorld):
         if (situation.world, situation.version) == (self.spec.name, self.spec.version):
             situation = resized(situation, self.settings.fish, exact)
         super().load(lanes, situation, exact)
+
+    def begin_from(self, lanes: np.ndarray, situation: Situation) -> None:
+        lanes = dealt.as_lanes(lanes)
+        super().begin_from(lanes, self._unseen(situation))
+        decks.obey_level(self, lanes)
+        dealt.look_again(self.state, self.fish, self.rules, lanes)
+
+    def begin_moving(self, lanes: np.ndarray, velocities: np.ndarray, pre_roll: bool) -> None:
+        """A predator of these velocities: at the first step, or before its pre-roll."""
+        lanes = dealt.as_lanes(lanes)
+        if (self.clock.t[lanes] != 0).any():
+            raise SituationError("a velocity can be given only to a lane that has just begun an episode")
+        given = np.array(velocities, np.float64).reshape(len(lanes), 2)
+        dealt.begin_moving(self.clock, self.state, self.fish, self.rules, lanes, given, bool(pre_roll))
+
+    def scaled(self, situation: Situation, factor: float) -> Situation:
+        return decks.scaled_schools(situation, factor)
+
+    def opponent_velocities(self, situation: Situation) -> np.ndarray | None:
+        return situation.rows["pred_vel"]
+
+    def situation_facts(self, situation: Situation) -> dict[str, Any]:
+        return decks.school_facts(self, situation)
+
+    def check_situation(self, situation: Situation) -> None:
+        decks.check_shapes(self, situation)
+        decks.check_schools(situation)
+        super().check_situation(self._unseen(situation))
+
+    def _completed(self, situation: Situation, lanes: np.ndarray) -> Situation:
+        return resized(super()._completed(situation, lanes), self.settings.fish, exact=False)
+
+    def _unseen(self, situation: Situation) -> Situation:
+        return decks.without_sight(situation, self.fish.obs.shape[2])
 
     def yardsticks(self) -> dict[str, Act]:
         return {**super().yardsticks(), **scripted.POLICIES}
