@@ -9,27 +9,15 @@ from pathlib import Path
 from holdfast.errors import DiskFull
 
 
-def write_synced(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def replace_file(path: Path, content: bytes) -> None:
     """The file with this content, in one move; a reader sees the old one or the new one."""
     aside = path.with_name(f".{os.getpid()}-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_synced(aside, content)
+        with aside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(aside, path)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

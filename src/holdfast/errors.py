@@ -47,10 +47,6 @@ class SnapshotUnsupported(SituationError):
     """This environment cannot be saved."""
 
 
-class DeckError(HoldfastError):
-    """A deck file is missing, damaged, or not for this world."""
-
-
 class WorldError(HoldfastError):
     """A world breaks the contract of `worlds.api`."""
 

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.curriculum.deck_archive import MANIFEST
+from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import Deck, Source, check_deck, read_deck, write_deck
 from holdfast.curriculum.deck_light import write_light
-from holdfast.errors import DeckError
 from holdfast.worlds.fish.world import Fish, FishSettings
 from holdfast.worlds.template.world import Template
 

@@ -16,8 +16,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from holdfast.curriculum.deck_errors import DeckError
 from holdfast.disk import replace_file
-from holdfast.errors import DeckError
 
 MANIFEST = "manifest.json"
 LARGEST_BYTES = 1 << 31  # of all arrays together

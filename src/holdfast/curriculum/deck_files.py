@@ -4,7 +4,7 @@
     check_deck(deck, world, settings)       # ... or that does not fit this world
     write_deck(path, world, settings, situations, source)
 
-`dealing.py` puts them into lanes. What a manifest says of its situations is computed when it is written.
+`deck_supply.py` puts them into lanes. What a manifest says of its situations is computed when it is written.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.curriculum.deck_archive import Archive, read_archive, write_archive
+from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_light import check_format, read_light
-from holdfast.errors import DeckError, SituationError
+from holdfast.errors import SituationError
 from holdfast.worlds.api import Situation, World
 
 KIND, VERSION = "deck", 1

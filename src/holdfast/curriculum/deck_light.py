@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.curriculum.deck_errors import DeckError
 from holdfast.disk import replace_file
-from holdfast.errors import DeckError
 
 KIND, VERSION = "deck-light", 1
 LARGEST_BYTES = 1 << 26

@@ -21,7 +21,6 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from holdfast.config import CheckpointConfig
-from holdfast.disk import sync_folder, write_synced
 from holdfast.errors import CheckpointError, DiskFull
 
 FORMAT = 1
@@ -172,6 +171,21 @@ def point(pointer: Path, name: str) -> None:
     aside = pointer.with_name(f".{pointer.name}")
     write_synced(aside, f"{name}\n".encode())
     os.replace(aside, pointer)
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _sum(content: bytes) -> str:

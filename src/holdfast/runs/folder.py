@@ -19,8 +19,8 @@ from typing import IO, Any
 
 from holdfast import __version__
 from holdfast.config import Config, to_json
-from holdfast.disk import write_synced
 from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, nearest
+from holdfast.runs.checkpoint import write_synced
 
 RUN_FILE = "run.json"
 PACKAGES = ("numpy", "numba", "torch", "gymnasium", "safetensors")

@@ -14,8 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from holdfast.disk import write_synced
 from holdfast.errors import RunFolderError
+from holdfast.runs.checkpoint import write_synced
 from holdfast.views.report.configuration import configuration_section, origin_section
 from holdfast.views.report.curves import curves
 from holdfast.views.report.history import evaluations_section, time_section, timeline_section

@@ -1,4 +1,4 @@
-"""Dealing: which situation a reset takes, and how the lane goes on from it."""
+"""Dealing: how a lane goes on from a situation of a file."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.curriculum.dealing import NO_CARD, Cards, Supply, deal, deals_now, next_cards, open_supply
 from holdfast.curriculum.deck_files import Source, write_deck
 from holdfast.curriculum.deck_light import write_light
-from holdfast.curriculum.deck_queue import blocks_of
 from holdfast.curriculum.deck_spec import parse_stages
-from holdfast.errors import ConfigError
+from holdfast.curriculum.deck_supply import Supply, deal, open_supply
+from holdfast.errors import ConfigError, SituationError
 from holdfast.worlds.fish.world import Fish, FishSettings
 from holdfast.worlds.template.world import Template
 
@@ -45,35 +44,10 @@ def opened(text: str, folder: Path, world: Fish) -> Supply:
     return open_supply(parse_stages(text), folder, world, SETTINGS)
 
 
-def cards(stage: int, *items: int) -> Cards:
-    return Cards(np.full(len(items), stage), np.array(items))
-
-
-def test_items_go_round_the_schools_in_the_order_of_the_text(folder: Path) -> None:
-    world = begun()
-    stages = parse_stages("2:full.deck;1:light.json")
-    supply = open_supply(stages, folder, world, SETTINGS)
-    lanes = np.arange(4)
-    found = [next_cards(blocks_of(stages), supply, np.full(4, dealt), lanes, 4, "spawn") for dealt in range(4)]
-    assert [one.stage.tolist() for one in found] == [[0] * 4, [0] * 4, [1] * 4, [NO_CARD] * 4]
-    assert [one.item.tolist() for one in found[:3]] == [[0, 1, 2, 0], [1, 2, 0, 1], [0, 1, 0, 1]]
-    again = next_cards(blocks_of(stages), supply, np.array([3, 4]), np.array([0, 1]), 4, "cycle")
-    assert again.stage.tolist() == [0, 0] and again.item.tolist() == [0, 2]
-
-
-def test_the_share_of_deals_is_kept_and_depends_on_the_episode_alone() -> None:
-    world = begun(FishSettings(fish=1), lanes=4000)
-    lanes = np.arange(4000)
-    drawn = deals_now(world, lanes, 0.25)
-    assert abs(drawn.mean() - 0.25) < 0.03
-    assert np.array_equal(deals_now(world, lanes[::-1], 0.25), drawn[::-1])
-    assert deals_now(world, lanes, 1.0).all() and not deals_now(world, lanes, 0.0).any()
-
-
 def test_a_dealt_school_swims_on_as_it_would_have(folder: Path) -> None:
     origin, world = begun(seed=8), begun(FishSettings(fish=20, steps=40), lanes=3)
     drift(origin, 5)
-    deal(world, np.array([2, 0]), opened("1:full.deck", folder, world), cards(0, 1, 2))
+    deal(world, opened("1:full.deck", folder, world), [2, 0], [0, 0], [1, 2])
     for _ in range(30):
         drift(origin, 1)
         drift(world, 1)
@@ -87,7 +61,7 @@ def test_dealing_leaves_the_ended_episode_to_be_read_and_the_lane_its_own_keys(f
     drift(world, 40)
     assert world.truncated.all()
     before, owned = world.finished(), {name: world.clock._asdict()[name].copy() for name in world.OWN}
-    deal(world, np.arange(3), supply, cards(0, 0, 1, 2))
+    deal(world, supply, range(3), [0, 0, 0], [0, 1, 2])
     for name, column in world.finished().columns.items():
         assert np.array_equal(column, before[name]), name
     for name, array in owned.items():
@@ -97,7 +71,7 @@ def test_dealing_leaves_the_ended_episode_to_be_read_and_the_lane_its_own_keys(f
 
 def test_a_dealt_episode_is_no_longer_than_the_lanes_others(folder: Path) -> None:
     world = begun(FishSettings(fish=12, steps=10))
-    deal(world, np.array([1]), opened("1:full.deck", folder, world), cards(0, 0))
+    deal(world, opened("1:full.deck", folder, world), [1], [0], [0])
     drift(world, 9)
     assert not world.truncated.any()
     drift(world, 1)
@@ -107,7 +81,7 @@ def test_a_dealt_episode_is_no_longer_than_the_lanes_others(folder: Path) -> Non
 
 def test_a_light_item_is_the_lanes_own_spawn_with_another_velocity(folder: Path) -> None:
     world, untouched = begun(), begun()
-    deal(world, np.array([1, 3]), opened("1:light.json", folder, world), cards(0, 1, 0))
+    deal(world, opened("1:light.json", folder, world), [1, 3], [0, 0], [1, 0])
     assert world.state.pred_vel[[1, 3]].tolist() == pytest.approx(np.array([[2.0, 0.0], [0.8, 0.0]]))
     assert np.array_equal(world.state.fish_pos, untouched.state.fish_pos)
     assert np.array_equal(world.state.pred_pos, untouched.state.pred_pos)
@@ -119,8 +93,8 @@ def test_a_light_item_is_the_lanes_own_spawn_with_another_velocity(folder: Path)
 
 def test_before_the_pre_roll_the_speed_has_no_effect_and_the_heading_little(folder: Path) -> None:
     far = begun(FishSettings(fish=1), lanes=300)
-    lanes, many = np.arange(300), cards(0, *[1] * 300)
-    deal(far, lanes, opened("1:light.json|apply=pre_roll", folder, far), many)
+    lanes = np.arange(300)
+    deal(far, opened("1:light.json|apply=pre_roll", folder, far), lanes, [0] * 300, [1] * 300)
     speed = np.hypot(*far.state.pred_vel.T)
     assert speed.std() > 0.3 and abs(speed.mean() - 1.29) < 0.1  # the speeds of any spawn
     assert np.degrees(far.state.pred_heading).std() > 15
@@ -146,24 +120,18 @@ def way(world: Fish, lanes: list[int], steps: int = 8) -> np.ndarray:
 @pytest.mark.parametrize("name, items", [("full.deck", (0, 1, 2)), ("light.json", (0, 1, 1))])
 def test_scaling_speeds_really_slows_the_predator(folder: Path, name: str, items: tuple[int, ...]) -> None:
     plain, slow = begun(), begun()
-    deal(plain, np.arange(3), opened(f"1:{name}", folder, plain), cards(0, *items))
-    deal(slow, np.arange(3), opened(f"1:{name}|scale_speed=0.5", folder, slow), cards(0, *items))
+    deal(plain, opened(f"1:{name}", folder, plain), range(3), [0] * 3, items)
+    deal(slow, opened(f"1:{name}|scale_speed=0.5", folder, slow), range(3), [0] * 3, items)
     assert slow.state.pred_vel[:3] == pytest.approx(0.5 * plain.state.pred_vel[:3], abs=1e-6)
     assert np.array_equal(slow.state.pred_pos[:3], plain.state.pred_pos[:3])
     assert (way(slow, [0, 1, 2]) < 0.9 * way(plain, [0, 1, 2])).all()
 
 
-def test_lanes_without_a_card_keep_their_spawn(folder: Path) -> None:
-    world, untouched = begun(), begun()
-    deal(world, np.arange(4), opened("1:full.deck", folder, world), cards(NO_CARD, 0, 0, 0, 0))
-    assert np.array_equal(world.fish.obs, untouched.fish.obs)
-
-
 def test_a_velocity_cannot_be_given_in_the_middle_of_an_episode(folder: Path) -> None:
     world = begun()
     drift(world, 1)
-    with pytest.raises(Exception, match="just begun"):
-        deal(world, np.array([0]), opened("1:light.json", folder, world), cards(0, 0))
+    with pytest.raises(SituationError, match="just begun"):
+        deal(world, opened("1:light.json", folder, world), [0], [0], [0])
 
 
 def test_the_problems_of_all_stages_are_told_at_once(folder: Path) -> None:
@@ -195,10 +163,17 @@ def test_a_deck_of_any_world_of_arrays_is_dealt(folder: Path) -> None:
     other = Template(Template.Settings(), lanes=2, seed=5)
     other.reset()
     supply = open_supply(parse_stages("1:template.deck"), folder, other, Template.Settings())
-    deal(other, np.array([0, 1]), supply, cards(0, 1, 0))
+    deal(other, supply, [0, 1], [0, 0], [1, 0])
     saved, mine = other.of_episode(other.save(np.arange(2))), other.of_episode(world.save(np.array([1, 0])))
     assert saved.rows.keys() == mine.rows.keys()
     assert all(np.array_equal(saved.rows[name], array) for name, array in mine.rows.items())
+
+
+def test_the_items_of_a_file_come_again_and_each_stage_has_its_own(folder: Path) -> None:
+    world = begun()
+    supply = opened("1:light.json;1:light.json|scale_speed=0.5", folder, world)
+    deal(world, supply, [3, 1, 2], [0, 1, 0], [7, 2, 10])
+    assert world.state.pred_vel[1:].tolist() == pytest.approx(np.array([[0.4, 0.0], [0.8, 0.0], [2.0, 0.0]]))
 
 
 def test_a_declared_type_that_most_items_do_not_have_is_warned_of(folder: Path) -> None:

@@ -1,0 +1,9 @@
+"""What can be wrong with a deck's file."""
+
+from __future__ import annotations
+
+from holdfast.errors import HoldfastError
+
+
+class DeckError(HoldfastError):
+    """A deck file is missing, damaged, or not for this world; the text names the file and the part."""
