@@ -129,10 +129,13 @@ def values_of(kind: Any, low: float | None, high: float | None) -> st.SearchStra
     if kind is str:
         return st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
     if origin is tuple:
-        return st.lists(st.integers(1, 512), max_size=4).map(tuple)
+        return st.lists(values_of(get_args(kind)[0], low, high), max_size=4).map(tuple)
     if origin is dict:
         return st.just({})
-    return st.none() | st.floats(-1e6, 1e6)
+    other = next(
+        part for part in get_args(kind) if part is not type(None)
+    )  # what remains are `int | None` and the like
+    return st.none() | values_of(other, low, high)
 
 
 CHANGES = st.fixed_dictionaries(

@@ -115,6 +115,18 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     play.add_argument("--policy", default="learned", help="learned, or the name of a yardstick")
     play.add_argument("--fps", type=int, default=20, help="pictures per second (default 20)")
     _add_policy(play)
+    gate = add(
+        "gate", "check TARGET: can its gate open at all? what-if RUN: what would another gate say?", gate_verb, True
+    )
+    gate.add_argument("action", choices=["check", "what-if"])
+    gate.add_argument(
+        "target", metavar="TARGET", help="with check: as for train; with what-if: name or folder of a run"
+    )
+    gate.add_argument("--root", default="runs", help="folder that holds the runs")
+    gate.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="with what-if: as in success.ratio.main=0.025"
+    )
+    gate.add_argument("--json", action="store_true", help="print one JSON object")
     report = add("report", "write a run's report.html", report_verb)
     _add_run(report)
     runs = add("runs", "list the runs", runs_verb)
@@ -170,10 +182,15 @@ def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
         from holdfast.views.dry_run import dry_run
 
         return dry_run(config, spec, as_json=arguments.json)
+    from holdfast.curriculum.feasible import check_run, refuse_infeasible
     from holdfast.runs.folder import command_line, create_run
     from holdfast.train import train
 
+    report = check_run(config)
+    refuse_infeasible(config, report)
     run = create_run(config, arguments.target, command_line())
+    if report is not None:
+        run.write_json("feasibility.json", {**report.to_json(), "accepted": not report.feasible})
     return _finish(arguments, run, lambda watch: train(config, run, watch))
 
 
@@ -243,6 +260,23 @@ def play_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
     print(f"video: {film(find_run(arguments.run, arguments.root), arguments)}")
     return 0
+
+
+def gate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.gate import gate_check, gate_what_if
+
+    if arguments.action == "check":
+        if arguments.set:
+            raise ConfigError(["--set goes with gate what-if; gate check takes --gate.KEY VALUE as train does"])
+        return gate_check(arguments.target, options, arguments.json)
+    problems = [f"holdfast gate what-if does not know {word!r}" for word in options]
+    if not arguments.set:
+        problems.append("gate what-if needs at least one change: --set KEY=VALUE")
+    if problems:
+        raise ConfigError(problems)
+    from holdfast.runs.folder import find_run
+
+    return gate_what_if(find_run(arguments.target, arguments.root), arguments.set, arguments.json)
 
 
 def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:

@@ -9,6 +9,12 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from holdfast.curriculum.boost import BoostSettings
+from holdfast.curriculum.deck_spec import DeckSettings
+from holdfast.curriculum.density import DensitySettings
+from holdfast.curriculum.gate_settings import GateSettings
+from holdfast.curriculum.harvest_settings import HarvestSettings
+from holdfast.curriculum.schedule import ScheduleSettings
 from holdfast.options import OptionInfo, option, options_of
 
 FORMAT = 1  # raised when an older Holdfast could no longer read a run's configuration
@@ -73,6 +79,9 @@ class EvaluationConfig:
     episodes: int = option(20, "episodes of an evaluation during the run", low=1, free=True)
     final_episodes: int = option(80, "episodes of the last evaluation, on seeds never used before", low=1, free=True)
     seed: int = option(411232, "where evaluation seeds come from", low=0, free=True)
+    seeds: Literal["fixed", "rolling"] = option(
+        "fixed", "fixed: the same episodes every time; rolling: new ones each time, which compare badly", free=True
+    )
     sampled: bool = option(False, "draw actions as in training; false: take the likeliest", free=True)
     world: dict[str, Any] = option({}, "world settings that differ from training", free=True)
 
@@ -111,6 +120,12 @@ class Config:
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
+    density: DensitySettings = field(default_factory=DensitySettings)
+    boost: BoostSettings = field(default_factory=BoostSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
+    deck: DeckSettings = field(default_factory=DeckSettings)
+    harvest: HarvestSettings = field(default_factory=HarvestSettings)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     run: RunConfig = field(default_factory=RunConfig)
 
@@ -125,6 +140,12 @@ SECTIONS: dict[str, type] = {
     "policy": PolicyConfig,
     "learner": LearnerConfig,
     "evaluation": EvaluationConfig,
+    "schedule": ScheduleSettings,
+    "density": DensitySettings,
+    "boost": BoostSettings,
+    "gate": GateSettings,
+    "deck": DeckSettings,
+    "harvest": HarvestSettings,
     "checkpoint": CheckpointConfig,
     "run": RunConfig,
 }

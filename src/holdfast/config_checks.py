@@ -23,9 +23,43 @@ def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, st
     return problems
 
 
+ALWAYS_READ = ("gate.enabled", "harvest.enabled", "deck.stages", "deck.force_reset_steps", "deck.replay_count")
+SCHOOL_SECTIONS = ("schedule", "density", "boost", "gate", "deck", "harvest")
+
+
+def idle_curriculum(config: Config, explicit: frozenset[str]) -> list[str]:
+    """Options of the curriculum set on purpose while the part they belong to is not in use."""
+    reasons = {
+        "density": "without schedule.phases" if not config.schedule.phases else "",
+        "boost": "without schedule.phases" if not config.schedule.phases else "",
+        "gate": "while gate.enabled is false" if not config.gate.enabled else "",
+        "deck": "without deck.stages" if not config.deck.stages else "",
+        "harvest": "while harvest.enabled is false" if not config.harvest.enabled else "",
+    }
+    if config.world_name != "fish":
+        reasons = dict.fromkeys(SCHOOL_SECTIONS, f"in world {config.world_name}, only in fish")
+    elif config.schedule.phases and config.world.reward != "classic":
+        reasons["density"] = f"while world.reward is {config.world.reward}, only with classic"
+    problems = []
+    for key in sorted(explicit):
+        reason = reasons.get(key.partition(".")[0])
+        if reason and (key not in ALWAYS_READ or config.world_name != "fish"):
+            problems.append(f"{key} has no effect {reason}: remove it")
+    return problems
+
+
+def curriculum_problems(config: Config) -> list[str]:
+    if config.world_name != "fish":
+        return []
+    from holdfast.curriculum.school_check import school_problems
+
+    return school_problems(config)
+
+
 def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpec) -> None:
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
     problems = [problem for role in spec.roles for problem in _role_problems(config, explicit, role)]
+    problems += idle_curriculum(config, explicit) + curriculum_problems(config)
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
 

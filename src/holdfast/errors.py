@@ -19,6 +19,10 @@ class ConfigError(HoldfastError):
         super().__init__(f"{count} in the configuration:\n" + "\n".join(f"  - {problem}" for problem in problems))
 
 
+class Infeasible(HoldfastError):
+    """A gate that no policy can open; the text says why and what to change."""
+
+
 class UnknownName(HoldfastError):
     """A preset, world, run, column or policy that does not exist."""
 

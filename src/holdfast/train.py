@@ -6,31 +6,36 @@ Whoever wants to watch (a terminal, a test) passes a `Watch`; the loop itself pr
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 import psutil
 
 from holdfast.config import Config
+from holdfast.curriculum.live import Curriculum
+from holdfast.curriculum.start import make_curriculum
 from holdfast.learner.ppo import UpdateResult, update
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.collect import collect
 from holdfast.rollout.evaluate import (
     DURING_RUN,
     HELD_OUT,
+    ROLLING,
     Evaluation,
     Summary,
     evaluation_keys,
     play_yardsticks,
     summary,
 )
-from holdfast.runs.checkpoint import Checkpoints, Saved
+from holdfast.runs.checkpoint import BEST_WORST, Checkpoints, Saved
 from holdfast.runs.folder import Run
-from holdfast.runs.metrics import METRICS, MetricsWriter, Stream, cut_back, known_names
+from holdfast.runs.metrics import METRICS, SCHOOL_METRICS, MetricsWriter, Stream, cut_back, known_names, on_disk
 from holdfast.runs.signals import StopRequest
 from holdfast.state import initial_state, torch_generator
 from holdfast.timing import Clock
 from holdfast.watch import Progress, Result, Watch, peak_memory_mb
-from holdfast.worlds.api import Episodes
+from holdfast.worlds.api import Episodes, World
 
 SAMPLED_EVALUATION = 4  # purpose of a torch generator
 
@@ -44,6 +49,7 @@ class Training:
         self.checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
         self.events = Stream(run.folder / "events.jsonl")
         self.state = initial_state(config)
+        self.curriculum: Curriculum = make_curriculum(config, run.folder, self.event, self.append)
         self.steps_before = 0
         self.seconds_before: dict[str, float] = {}
         self.scores: dict[str, Summary] = {}  # of the yardsticks, on the seeds used during the run
@@ -52,9 +58,11 @@ class Training:
 
     def start(self, saved: Saved | None = None, notes: list[str] | None = None) -> Result:
         """Run the loop from the beginning, or from a checkpoint."""
-        notes = list(notes or [])
+        notes = [*(notes or []), *self.curriculum.open(self.state.world)]
         if saved is not None:
             notes += self._continue_from(saved)
+        else:
+            self.curriculum.begin(self.state.world)
         self._open_streams()
         self.event("resumed" if saved else "started", notes=notes)
         self.watch.started(self.config, self.run, self.state, notes)
@@ -72,6 +80,7 @@ class Training:
 
     def _continue_from(self, saved: Saved) -> list[str]:
         notes = self.state.restore(saved.arrays, saved.facts["counts"])
+        self.curriculum.restore(saved.facts["curriculum"])
         self.steps_before = self.state.counts.agent_steps
         self.checkpoints.drop_after(self.state.counts.iteration)
         if self.state.counts.best_iteration:  # the process may have died between saving the best and saying so
@@ -84,7 +93,7 @@ class Training:
         spec = self.state.world.spec
         roles, columns = [role.name for role in spec.roles], list(spec.columns)
         board = self.state.counts.iteration if self.config.run.tensorboard else None
-        self.metrics = MetricsWriter(self.run.folder, known_names(METRICS, roles, columns), board)
+        self.metrics = MetricsWriter(self.run.folder, known_names((*METRICS, *SCHOOL_METRICS), roles, columns), board)
         self.timing = Stream(self.run.folder / "timing.jsonl")
 
     def _close(self) -> None:
@@ -101,8 +110,15 @@ class Training:
             while not self.done and stop.received is None:
                 begun = time.perf_counter()
                 with self.clock("collect"):
+                    self.prepare()
                     episodes = collect(
-                        state.world, state.learners, state.batches, state.memory, state.actions, self.clock
+                        state.world,
+                        state.learners,
+                        state.batches,
+                        state.memory,
+                        state.actions,
+                        self.clock,
+                        self.curriculum.deal,
                     )
                 with self.clock("learn"):
                     progress = state.counts.iteration / config.run.iterations
@@ -113,9 +129,10 @@ class Training:
                 metrics = self.record(episodes, updates)
                 if self.due(config.evaluation.every):
                     with self.clock("evaluate"):
-                        metrics |= self.decide(self.evaluate(DURING_RUN, config.evaluation.episodes))
+                        metrics |= self.decide(self.evaluate(self.block, config.evaluation.episodes))
                 self.write(metrics, time.perf_counter() - begun)
-                if self.due(config.checkpoint.every) or self.done or stop.received is not None or self.improved:
+                kept = self.improved or self.curriculum.improved
+                if self.due(config.checkpoint.every) or self.done or stop.received is not None or kept:
                     with self.clock("save"):
                         self.save()
             if stop.received is not None:
@@ -124,7 +141,8 @@ class Training:
 
     @property
     def done(self) -> bool:
-        return self.state.counts.solved or self.state.counts.iteration >= self.config.run.iterations
+        counts = self.state.counts
+        return counts.solved or counts.iteration >= self.config.run.iterations or self.curriculum.exhausted
 
     @property
     def improved(self) -> bool:
@@ -132,6 +150,12 @@ class Training:
 
     def due(self, every: int) -> bool:
         return every > 0 and self.state.counts.iteration % every == 0
+
+    def prepare(self) -> None:
+        """Let the curriculum set what the next episodes are like; a restarted lane's memory starts anew."""
+        restarted = self.curriculum.prepare(self.state.world, self.state.counts.iteration + 1)
+        if len(restarted):
+            self.state.memory.restart(restarted, self.state.world.lanes)
 
     # --- record ------------------------------------------------------------------------------------------------------
 
@@ -149,7 +173,7 @@ class Training:
             metrics |= {f"episode.{name}": float(episodes[name].mean()) for name in self.state.world.spec.columns}
         for role, result in updates.items():
             metrics |= {f"learner.{role}.{name}": value for name, value in result._asdict().items()}
-        return metrics
+        return metrics | self.curriculum.learned(counts.iteration, episodes, metrics)
 
     def write(self, metrics: dict[str, float | int], seconds: float) -> None:
         """One line to each stream; the time since the line before, so that what comes after it (saving) is not lost."""
@@ -172,18 +196,35 @@ class Training:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         self.events.write({"event": kind, "time": moment, "iteration": self.state.counts.iteration, **facts})
 
+    def append(self, stream: str, line: Mapping[str, Any]) -> None:
+        """A line to one of the curriculum's streams, which are written too rarely to be kept open."""
+        file = Stream(self.run.folder / stream)
+        file.write(line)
+        file.close()
+
     # --- evaluate and decide -----------------------------------------------------------------------------------------
+
+    @property
+    def block(self) -> int:
+        """Which seeds the coming evaluation is played on."""
+        if self.config.evaluation.seeds == "fixed":
+            return DURING_RUN
+        return ROLLING + self.state.counts.iteration // self.config.evaluation.every
 
     def evaluation(self, block: int, episodes: int) -> Evaluation:
         keys = evaluation_keys(self.config.evaluation.seed, block, episodes)
-        return Evaluation(self.config.world_name, self.config.evaluation_world, keys, self.config.rollout.threads)
+        settings = self.curriculum.evaluation_settings(self.config.evaluation_world)
+        return Evaluation(self.config.world_name, settings, keys, self.config.rollout.threads)
 
-    def evaluate(self, block: int, count: int) -> Episodes:
-        """The policy as it is now, on the block's seeds; kept whole in `evals/`."""
+    def learned_actor(self, world: World) -> PolicyActor:
         generator = None
         if self.config.evaluation.sampled:
             generator = torch_generator(self.config.evaluation.seed, SAMPLED_EVALUATION)
-        episodes = self.evaluation(block, count).play(lambda world: PolicyActor(self.state.learners, generator))
+        return PolicyActor(self.state.learners, generator)
+
+    def evaluate(self, block: int, count: int) -> Episodes:
+        """The policy as it is now, on the block's seeds; kept whole in `evals/`."""
+        episodes = self.evaluation(block, count).play(self.learned_actor)
         name = "final" if block == HELD_OUT else f"{self.state.counts.iteration:06d}"
         self._keep_evaluation(name, {"learned": episodes})
         return episodes
@@ -205,13 +246,15 @@ class Training:
         if self.config.evaluation.every == 0 or self.done:
             return
         with self.clock("yardsticks"):
-            played = play_yardsticks(self.evaluation(DURING_RUN, self.config.evaluation.episodes))
+            played = play_yardsticks(self.evaluation(self.block, self.config.evaluation.episodes))
         self._keep_evaluation("yardsticks", played)
         self.scores = {name: summary(table, self.state.world.spec.score) for name, table in played.items()}
 
     def decide(self, episodes: Episodes) -> dict[str, float | int]:
         """Is this the best so far, and is it good enough to stop? The evidence goes to `events.jsonl`."""
         counts, spec = self.state.counts, self.state.world.spec
+        if self.config.evaluation.seeds == "rolling":
+            self._judge_yardsticks()
         found = summary(episodes, spec.score)
         if counts.best_score is None or found.mean > counts.best_score:
             counts.best_score, counts.best_iteration = found.mean, counts.iteration
@@ -219,7 +262,9 @@ class Training:
         counts.solved = goal is not None and found.mean >= goal
         self.event("evaluation", score=found._asdict(), best=counts.best_score, goal=goal, solved=counts.solved)
         self.watch.evaluated(counts.iteration, {"learned": found, **self.scores})
-        return {
+        settings = self.curriculum.evaluation_settings(self.config.evaluation_world)
+        judged = self.curriculum.judge(counts.iteration, episodes, settings, self.learned_actor)
+        return judged | {
             "evaluation.score": found.mean,
             "evaluation.score_low": found.low,
             "evaluation.score_high": found.high,
@@ -232,10 +277,14 @@ class Training:
     def save(self) -> None:
         iteration = self.state.counts.iteration
         streams = {"metrics.jsonl": self.metrics.stream.position(), "timing.jsonl": self.timing.position()}
-        facts = {"counts": asdict(self.state.counts), "streams": streams}
+        streams |= {name: on_disk(self.run.folder / name) for name in self.curriculum.streams}
+        counts, curriculum = asdict(self.state.counts), self.curriculum.facts()
+        facts = {"counts": counts, "curriculum": curriculum, "streams": streams}
         self.checkpoints.save(iteration, self.state.arrays(), facts)
         if self.improved:
             self.checkpoints.mark_best(iteration)
+        if self.curriculum.improved:
+            self.checkpoints.mark_best(iteration, BEST_WORST)
         self.event("checkpoint", best=self.improved)
 
     # --- the end -----------------------------------------------------------------------------------------------------
@@ -248,6 +297,7 @@ class Training:
             count = self.config.evaluation.final_episodes
             with self.clock("evaluate"):
                 tables = {"learned": self.evaluate(HELD_OUT, count)}
+                self.curriculum.conclude(tables["learned"], self.evaluation(HELD_OUT, count).settings)
             with self.clock("yardsticks"):
                 tables |= play_yardsticks(self.evaluation(HELD_OUT, count))
             self._keep_evaluation("final", tables)
@@ -264,6 +314,7 @@ class Training:
             agent_steps_per_s=self._speed(),
             peak_memory_mb=peak_memory_mb(),
             phases=self.clock.shares(),
+            curriculum=self.curriculum.outcome(),
             exit_status=exit_status,
         )
 
@@ -281,10 +332,9 @@ def resume(config: Config, run: Run, watch: Watch, notes: list[str] | None = Non
     """Go on from the newest whole checkpoint, or from the first step if none was written yet."""
     checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
     if not checkpoints.names():
-        for stream in ("metrics.jsonl", "timing.jsonl"):
+        training = Training(config, run, watch)
+        for stream in ("metrics.jsonl", "timing.jsonl", *training.curriculum.streams):
             cut_back(run.folder / stream, 0)
-        return Training(config, run, watch).start(
-            notes=[*(notes or []), "no checkpoint yet: starting from the first step"]
-        )
+        return training.start(notes=[*(notes or []), "no checkpoint yet: starting from the first step"])
     saved, damage = checkpoints.load_latest()
     return Training(config, run, watch).start(saved, [*(notes or []), *damage])

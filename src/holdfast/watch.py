@@ -35,6 +35,7 @@ class Result:
     agent_steps_per_s: float
     peak_memory_mb: float
     phases: dict[str, float]  # share of the time
+    curriculum: dict[str, object]  # the gate's level at the end, where there is a gate
     exit_status: int
 
     def as_json(self) -> dict[str, object]:

@@ -14,6 +14,7 @@ from holdfast.errors import ConfigError
 from tests.curriculum.published import DATA, imported
 
 V42_GATE = GateSettings(
+    enabled=True,
     controls="density",
     phase_allowance=(4, 5, 6, 7),
     lock_iteration=28,

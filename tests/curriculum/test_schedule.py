@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from holdfast.curriculum.boost import BoostSettings, boost_problems
 from holdfast.curriculum.course import Course
-from holdfast.curriculum.density import DensitySettings, density_coefficient, density_problems
+from holdfast.curriculum.density import density_coefficient, density_problems
+from holdfast.curriculum.legacy import BOOST_DEFAULTS, DENSITY_DEFAULTS
 from holdfast.curriculum.schedule import Phase, Schedule, ScheduleSettings, parse_schedule, print_schedule, schedule_for
 from holdfast.errors import ConfigError
 
 TEXT = "15:9,20:10,25:9,25:8,25:8,25:8,25:8"
 SCHEDULE = parse_schedule(TEXT)
-COURSE = Course(SCHEDULE, DensitySettings(), BoostSettings())
+COURSE = Course(SCHEDULE, DENSITY_DEFAULTS, BOOST_DEFAULTS)
 NUMBERS = st.integers(1, 10**6)
 SCHEDULES = st.lists(st.builds(Phase, NUMBERS, NUMBERS), min_size=1, max_size=8).map(lambda rows: Schedule(tuple(rows)))
 
@@ -81,7 +82,7 @@ def test_density_rises_in_ramp_phases(iteration: int, value: float) -> None:
 
 
 def test_a_plateau_stays_at_the_target_before() -> None:
-    settings = replace(DensitySettings(), ramp_phases=(5,))  # its plateau is 4 of 8 iterations, 37 to 44
+    settings = replace(DENSITY_DEFAULTS, ramp_phases=(5,))  # its plateau is 4 of 8 iterations, 37 to 44
     values = [density_coefficient(settings, SCHEDULE, iteration, 7) for iteration in range(37, 45)]
     assert values[:5] == [0.05] * 5 and values[-1] == 0.055 and values == sorted(values)
 
@@ -102,10 +103,10 @@ def test_what_the_gate_controls() -> None:
 
 def test_lists_must_have_an_entry_per_phase() -> None:
     short = parse_schedule("15:9,20:10")
-    problems = density_problems(DensitySettings(), short)
+    problems = density_problems(DENSITY_DEFAULTS, short)
     assert "density.targets has 7 entries, but schedule.phases has 2 phases" in problems
     assert any("ramp_phases names phase 6" in problem for problem in problems)
-    assert density_problems(DensitySettings(), SCHEDULE) == []
+    assert density_problems(DENSITY_DEFAULTS, SCHEDULE) == []
 
 
 def test_boost_texts_are_checked() -> None:
@@ -118,4 +119,4 @@ def test_boost_texts_are_checked() -> None:
         "density_caps",
     ):
         assert part in problems
-    assert boost_problems(BoostSettings(), SCHEDULE) == []
+    assert boost_problems(BOOST_DEFAULTS, SCHEDULE) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from holdfast.curriculum.pairs import finite_number, number_text, parse_pairs, whole_number
 from holdfast.curriculum.schedule import Schedule
@@ -15,9 +16,12 @@ class BoostSettings:
     """The escape boost, in units of the fish's largest speed."""
 
     speed: float = option(0.75, "boost of phases not named in phase_speeds", low=0.0, high=1.0)
-    phase_speeds: str = option("3:0.76,4:0.78,5:0.82,6:0.82,7:0.82", "PHASE:SPEED,…")
-    phase_floors: str = option("3:0.76,4:0.78,5:0.8,6:0.8,7:0.8", "PHASE:SPEED,… the least a phase's boost may be")
-    density_caps: str = option("0.05:0.8", "DENSITY:SPEED,… the most it may be from this density coefficient on")
+    phase_speeds: str = option("", "PHASE:SPEED,…")
+    phase_floors: str = option("", "PHASE:SPEED,… the least a phase's boost may be")
+    density_caps: str = option("", "DENSITY:SPEED,… the most it may be from this density coefficient on")
+    in_evaluations: Literal["fixed", "current"] = option(
+        "fixed", "evaluate under evaluation.world's boost, or under the phase's own, which compares badly over time"
+    )
 
 
 def boost_at(settings: BoostSettings, phase: int, density: float) -> float:

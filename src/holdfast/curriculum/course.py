@@ -25,6 +25,7 @@ class Course(NamedTuple):
     schedule: Schedule
     density: DensitySettings
     boost: BoostSettings
+    base_density: float = 0.0  # where no targets are written
 
     def at(self, iteration: int, phase_limit: int, controls: Controls) -> Conditions:
         """Conditions of an iteration: the limit holds back nothing, the density cost alone, or the whole schedule."""
@@ -32,6 +33,8 @@ class Course(NamedTuple):
         phase = self.schedule.phase_at(iteration)
         if controls == "schedule":
             phase = min(phase, phase_limit)
-        density_limit = last if controls == "none" else phase_limit
-        density = density_coefficient(self.density, self.schedule, iteration, density_limit)
+        density = self.base_density
+        if self.density.targets:
+            density_limit = last if controls == "none" else phase_limit
+            density = density_coefficient(self.density, self.schedule, iteration, density_limit)
         return Conditions(phase, self.schedule.of_phase(phase).fish, density, boost_at(self.boost, phase, density))

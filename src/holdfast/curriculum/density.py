@@ -13,14 +13,14 @@ class DensitySettings:
     """Density coefficient per phase; only matters with the classic reward."""
 
     targets: tuple[float, ...] = option(
-        (0.0, 0.02, 0.04, 0.05, 0.055, 0.06, 0.065), "coefficient of each phase", low=0.0, high=100.0
+        (), "coefficient of each phase; empty: world.density_coef throughout", low=0.0, high=100.0
     )
-    ramp_phases: tuple[int, ...] = option((6, 7), "phases that rise from the target before to their own", low=1)
+    ramp_phases: tuple[int, ...] = option((), "phases that rise from the target before to their own", low=1)
     plateaus: tuple[int, ...] = option(
-        (0, 0, 6, 6, 4, 0, 0), "iterations a ramp phase stays at the target before, for each phase", low=0
+        (), "iterations a ramp phase stays at the target before, for each phase; empty: none", low=0
     )
     lock_value: float = option(0.04, "most the coefficient may be until lock_until", low=0.0, high=100.0)
-    lock_until: int = option(28, "last iteration of the lock; 0 = no lock", low=0)
+    lock_until: int = option(0, "last iteration of the lock; 0 = no lock", low=0)
 
 
 def density_coefficient(settings: DensitySettings, schedule: Schedule, iteration: int, phase_limit: int) -> float:
@@ -36,7 +36,7 @@ def _within_phase(settings: DensitySettings, schedule: Schedule, iteration: int,
         return target
     before = settings.targets[phase - 2] if phase > 1 else target
     first, last = schedule.span(phase)
-    rising_from = first + settings.plateaus[phase - 1]
+    rising_from = first + (settings.plateaus[phase - 1] if settings.plateaus else 0)
     now = min(max(iteration, first), last)  # an iteration after a phase the gate holds counts as its last
     if now < rising_from:
         return before
@@ -50,7 +50,7 @@ def density_problems(settings: DensitySettings, schedule: Schedule) -> list[str]
     problems = [
         f"density.{name} has {len(values)} entries, but schedule.phases has {count} phases"
         for name, values in (("targets", settings.targets), ("plateaus", settings.plateaus))
-        if len(values) != count
+        if values and len(values) != count
     ]
     missing = [phase for phase in settings.ramp_phases if phase > count]
     if missing:

@@ -19,6 +19,8 @@ BY_TYPE = "_by_type"
 class GateSettings:
     """When the curriculum may move on, and when it must go back."""
 
+    enabled: bool = option(False, "judge every evaluation by this gate; its levels hold the curriculum back")
+    accept_infeasible: bool = option(False, "train even when the check before the run finds that it cannot open")
     controls: Controls = option("density", "what a level holds back: density cost, the whole schedule, or nothing")
     phase_allowance: tuple[int, ...] = option((4, 5, 6), "phase limit of each level, from level 0", low=1)
     lock_iteration: int = option(0, "no advance at evaluations up to this iteration", low=0)

@@ -10,6 +10,7 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from holdfast.curriculum.boost import BoostSettings
 from holdfast.curriculum.deck_spec import DeckSettings, parse_stages, print_stages
 from holdfast.curriculum.density import DensitySettings
 from holdfast.curriculum.gate_changes import option_name, read_value
@@ -19,8 +20,20 @@ from holdfast.errors import ConfigError, nearest
 from holdfast.options import from_text, kind_name
 
 GATE_PREFIX = "penalty_gate_"
-GATE_DEFAULTS = GateSettings(success_step_one=7, median_fallback="p10")
+GATE_DEFAULTS = GateSettings(enabled=True, success_step_one=7, median_fallback="p10")
 DECK_DEFAULTS = DeckSettings(share=1.0)
+DENSITY_DEFAULTS = DensitySettings(
+    targets=(0.0, 0.02, 0.04, 0.05, 0.055, 0.06, 0.065),
+    ramp_phases=(6, 7),
+    plateaus=(0, 0, 6, 6, 4, 0, 0),
+    lock_until=28,
+)
+BOOST_DEFAULTS = BoostSettings(
+    phase_speeds="3:0.76,4:0.78,5:0.82,6:0.82,7:0.82",
+    phase_floors="3:0.76,4:0.78,5:0.8,6:0.8,7:0.8",
+    density_caps="0.05:0.8",
+    in_evaluations="current",
+)
 SWITCHES = ("skip_final_eval",)
 WITHOUT_COUNTERPART = ("video_num_fish", *SWITCHES)
 
@@ -65,6 +78,7 @@ class Imported:
     gate: GateSettings
     schedule: ScheduleSettings
     density: DensitySettings
+    boost: BoostSettings
     deck: DeckSettings
     options: dict[str, Any]  # all others, by dotted name
     kept: dict[str, str]  # flags that mean nothing here, as they were written
@@ -134,12 +148,13 @@ def _assembled(gate: dict[str, Any], values: dict[str, Any], kept: dict[str, str
         prefix = f"{name}."
         return {key.removeprefix(prefix): values.pop(key) for key in list(values) if key.startswith(prefix)}
 
-    density = DensitySettings(**section("density"))
+    density = replace(DENSITY_DEFAULTS, **section("density"))
     deck = replace(DECK_DEFAULTS, **section("deck"))
     return Imported(
         gate=replace(GATE_DEFAULTS, **{"lock_iteration": density.lock_until, **gate}),
         schedule=ScheduleSettings(phase_reset="always", **section("schedule")),
         density=density,
+        boost=BOOST_DEFAULTS,
         deck=replace(deck, stages=_before_the_roll(deck.stages)),
         options=values,
         kept=kept,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +16,8 @@ from holdfast.rollout.act import as_rows, seen, seen_copy
 from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes, World
 
+Deal = Callable[[World, np.ndarray], None]  # puts what it likes into lanes whose episodes have just begun
+
 
 @dataclass
 class Memory:
@@ -22,6 +25,13 @@ class Memory:
 
     hidden: dict[str, torch.Tensor]  # [R, H]
     starts: dict[str, torch.Tensor]  # [R] bool: the next step is the first of an episode
+
+    def restart(self, lanes: np.ndarray, of: int) -> None:
+        """These lanes, out of so many, begin new episodes before the next step."""
+        for name, starts in self.starts.items():
+            begun = starts.view(of, -1).clone()
+            begun[torch.from_numpy(lanes)] = True
+            self.starts[name] = begun.flatten()
 
 
 def make_memory(learners: dict[str, Learner], lanes: int) -> Memory:
@@ -64,6 +74,7 @@ class Rollout:
     batches: dict[str, Batch]
     memory: Memory
     generator: torch.Generator
+    deal: Deal | None = None
     episodes: list[Episodes] = field(default_factory=list)
     cuts: dict[str, list[Cut]] = field(default_factory=dict)
 
@@ -109,6 +120,8 @@ class Rollout:
                 np.logical_and(valid, ~buffers.alive, out=flags.terminated[t])
                 flags.truncated[t] = False
             self.memory.starts[name] = torch.from_numpy(ended.repeat(learner.role.agents))
+        if any_ended and self.deal is not None:
+            self.deal(self.world, np.flatnonzero(ended))
 
     def _keep_cut(self, name: str, t: int) -> None:
         rows = np.flatnonzero(self.flags[name].truncated[t])
@@ -148,9 +161,13 @@ def collect(
     memory: Memory,
     generator: torch.Generator,
     clock: Clock,
+    deal: Deal | None = None,
 ) -> Episodes | None:
-    """Fill the batches from the world's next steps; the episodes that ended meanwhile, if any did."""
-    rollout = Rollout(world, learners, batches, memory, generator)
+    """Fill the batches from the world's next steps; the episodes that ended meanwhile, if any did.
+
+    `deal` may put saved situations into lanes whose next episode has just begun.
+    """
+    rollout = Rollout(world, learners, batches, memory, generator, deal)
     for name, batch in batches.items():
         batch.hidden.copy_(memory.hidden[name])
     for t in range(next(iter(batches.values())).steps):

@@ -13,7 +13,7 @@ from holdfast.rng import derive
 from holdfast.worlds.api import Act, Episodes, World
 from holdfast.worlds.registry import make_world
 
-DURING_RUN, HELD_OUT = 0, 1  # blocks of seeds
+DURING_RUN, HELD_OUT, ROLLING = 0, 1, 2  # blocks of seeds; from the last one on, one for each evaluation
 LANES_AT_ONCE = 256
 LONGEST_EPISODE = 1_000_000
 
@@ -30,7 +30,7 @@ class Summary(NamedTuple):
 
 def evaluation_keys(seed: int, block: int, episodes: int) -> np.ndarray:
     """Episode keys of one block of an evaluation's seeds."""
-    base = derive(np.uint64(seed), np.uint64(block))
+    base = np.uint64(derive(np.uint64(seed), np.uint64(block)))  # a kernel returns a plain int
     return np.array([derive(base, np.uint64(episode)) for episode in range(episodes)], np.uint64)
 
 

@@ -24,6 +24,7 @@ from holdfast.config import CheckpointConfig
 from holdfast.errors import CheckpointError, DiskFull
 
 FORMAT = 1
+BEST, BEST_WORST = "best", "best-worst"  # by the mean score; by the worst episode
 TENSORS, FACTS, MANIFEST = "state.safetensors", "state.json", "manifest.json"
 
 
@@ -56,9 +57,9 @@ class Checkpoints:
         self.prune()
         return place
 
-    def mark_best(self, iteration: int) -> None:
+    def mark_best(self, iteration: int, pointer: str = BEST) -> None:
         if (self.folder / name_of(iteration)).is_dir():
-            point(self.folder / "best", name_of(iteration))
+            point(self.folder / pointer, name_of(iteration))
 
     def _write(self, name: str, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> Path:
         self.folder.mkdir(exist_ok=True)
@@ -119,7 +120,7 @@ class Checkpoints:
         names = self.names()
         for stale in self.folder.glob(".writing-*"):
             shutil.rmtree(stale, ignore_errors=True)
-        sacred = {names[-1], self.pointed("best")}
+        sacred = {names[-1], self.pointed(BEST), self.pointed(BEST_WORST)}
         kept = sacred | set(names[-self.config.keep :]) | {name for name in names if self._is_milestone(name)}
         for name in names:
             if name not in kept:

@@ -46,6 +46,26 @@ METRICS = (
     Metric("evaluation.{column}", "as the world says", "mean of a number over the evaluation episodes"),
 )
 
+SCHOOL_METRICS = (
+    Metric("evaluation.min_final", "share", "survivors of the worst episode"),
+    Metric("evaluation.worst10_final", "share", "survivors of the worst tenth of the episodes"),
+    Metric("evaluation.death_p10", "steps", "10th percentile of the steps fish lived"),
+    Metric("evaluation.early_100", "share", "fish dead before step 100"),
+    Metric("evaluation.step_one_ratio", "share", "fish dead in the first step"),
+    Metric("evaluation.avoidable_step_one_ratio", "share", "of those, beyond the ones that no action saves"),
+    Metric("evaluation.ceiling_avg", "share", "mean survivors if only doomed fish died"),
+    Metric("evaluation.ceiling_min", "share", "survivors of the worst episode if only doomed fish died"),
+    Metric("evaluation.worst_gap", "share", "most that an episode stays behind its own ceiling"),
+    Metric("curriculum.phase", "number", "phase of the schedule in force"),
+    Metric("curriculum.fish", "count", "fish of new training episodes"),
+    Metric("curriculum.density", "1", "density coefficient"),
+    Metric("curriculum.boost", "of top speed", "first speed of fish"),
+    Metric("curriculum.level", "number", "level of the gate"),
+    Metric("curriculum.phase_limit", "number", "last phase that the gate allows"),
+    Metric("curriculum.deals", "count", "episodes begun from the deck so far"),
+    Metric("curriculum.deck_remaining", "share", "of the deck not yet dealt"),
+)
+
 TIMINGS = (
     Metric("elapsed_s", "s", "since this process began the loop"),
     Metric("agent_steps_per_s", "1/s", "living agent-steps per second of this iteration, all phases counted"),
@@ -93,6 +113,15 @@ def cut_back(path: Path, position: int) -> None:
     """Forget lines after a checkpoint: the resumed run will write them again."""
     if path.exists() and path.stat().st_size > position:
         os.truncate(path, position)
+
+
+def on_disk(path: Path) -> int:
+    """Bytes of a stream that is closed between lines, made safe; 0 where nothing was written yet."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return path.stat().st_size
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.config import SECTIONS
 from holdfast.options import OptionInfo, kind_name, options_of
 from holdfast.presets import presets, read_toml
-from holdfast.runs.metrics import METRICS, TIMINGS, Metric
+from holdfast.runs.metrics import METRICS, SCHOOL_METRICS, TIMINGS, Metric
 from holdfast.worlds.registry import OURS, world_class
 
 MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
@@ -79,6 +79,8 @@ def metrics_page() -> str:
                 "run's file equals an uninterrupted one's byte for byte. `{role}` and `{column}` stand for the "
                 "world's own names.",
                 _metric_table(METRICS),
+                "A school of fish adds these:",
+                _metric_table(SCHOOL_METRICS),
                 "`timing.jsonl` has the clock times of the same iterations.",
                 _metric_table(TIMINGS),
             ]

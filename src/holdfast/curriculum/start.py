@@ -1,0 +1,16 @@
+"""Which curriculum a run has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.config import Config
+from holdfast.curriculum.live import Append, Curriculum, Tell
+
+
+def make_curriculum(config: Config, folder: Path, tell: Tell, append: Append) -> Curriculum:
+    if config.world_name == "fish":
+        from holdfast.curriculum.school import SchoolCurriculum
+
+        return SchoolCurriculum(config, folder, tell, append)
+    return Curriculum()
