@@ -77,6 +77,12 @@ class Situation:
         live = tuple(self.live[index] for index in chosen) if self.live else ()
         return Situation(self.world, self.version, rows, live)
 
+    @staticmethod
+    def joined(parts: list[Situation]) -> Situation:
+        first = parts[0]
+        rows = {name: np.concatenate([part.rows[name] for part in parts]) for name in first.rows}
+        return Situation(first.world, first.version, rows, tuple(one for part in parts for one in part.live))
+
 
 @dataclass(frozen=True)
 class Episodes:
