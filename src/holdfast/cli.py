@@ -115,6 +115,9 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     play.add_argument("--policy", default="learned", help="learned, or the name of a yardstick")
     play.add_argument("--fps", type=int, default=20, help="pictures per second (default 20)")
     _add_policy(play)
+    rehearsal = add("rehearse", "play a run in miniature: every feature it enables must fire", rehearse_verb, True)
+    rehearsal.add_argument("target", metavar="PRESET")
+    rehearsal.add_argument("--json", action="store_true", help="print one JSON object")
     gate = add(
         "gate", "check TARGET: can its gate open at all? what-if RUN: what would another gate say?", gate_verb, True
     )
@@ -260,6 +263,12 @@ def play_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
     print(f"video: {film(find_run(arguments.run, arguments.root), arguments)}")
     return 0
+
+
+def rehearse_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.rehearsal import show_rehearsal
+
+    return show_rehearsal(arguments.target, options, arguments.json)
 
 
 def gate_verb(arguments: argparse.Namespace, options: list[str]) -> int:

@@ -78,6 +78,15 @@ class Training:
         self.watch.finished(self.run, result)
         return result
 
+    def go_on(self, notes: list[str] | None = None) -> Result:
+        """From the newest whole checkpoint, or from the first step if none was written yet."""
+        if self.checkpoints.names():
+            saved, damage = self.checkpoints.load_latest()
+            return self.start(saved, [*(notes or []), *damage])
+        for stream in ("metrics.jsonl", "timing.jsonl", *self.curriculum.streams):
+            cut_back(self.run.folder / stream, 0)
+        return self.start(notes=[*(notes or []), "no checkpoint yet: starting from the first step"])
+
     def _continue_from(self, saved: Saved) -> list[str]:
         notes = self.state.restore(saved.arrays, saved.facts["counts"])
         self.curriculum.restore(saved.facts["curriculum"])
@@ -330,11 +339,4 @@ def train(config: Config, run: Run, watch: Watch) -> Result:
 
 def resume(config: Config, run: Run, watch: Watch, notes: list[str] | None = None) -> Result:
     """Go on from the newest whole checkpoint, or from the first step if none was written yet."""
-    checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
-    if not checkpoints.names():
-        training = Training(config, run, watch)
-        for stream in ("metrics.jsonl", "timing.jsonl", *training.curriculum.streams):
-            cut_back(run.folder / stream, 0)
-        return training.start(notes=[*(notes or []), "no checkpoint yet: starting from the first step"])
-    saved, damage = checkpoints.load_latest()
-    return Training(config, run, watch).start(saved, [*(notes or []), *damage])
+    return Training(config, run, watch).go_on(notes)

@@ -72,7 +72,8 @@ def test_a_gate_that_passes_lets_the_schedule_go_on_and_leaves_its_evidence(in_f
     assert [line["event"] for line in decisions][:3] == ["advance", "advance", "success_progress"]
     events = [line for line in read_lines(run.folder / "events.jsonl") if line["event"] == "gate"]
     assert [event["decision"] for event in events] == decisions
-    assert json.loads((run.folder / "result.json").read_text())["curriculum"] == {"level": 2, "max_level": 2}
+    outcome = json.loads((run.folder / "result.json").read_text())["curriculum"]
+    assert outcome["gate"] == {"level": 2, "max_level": 2} and outcome["final"]["episodes"] == 4
     logged = {name for line in metrics for name in line}
     assert {metric.name for metric in SCHOOL_METRICS} <= logged
 

@@ -51,6 +51,11 @@ class Dealer:
     def is_empty(self) -> bool:
         return self.on_empty != "cycle" and bool((self.taken >= self.capacity).all())
 
+    def entered(self) -> list[str]:
+        """Labels of the blocks from which something has been dealt."""
+        starts = accumulate((block.deals for block in self.blocks), initial=0)
+        return [block.label for block, start in zip(self.blocks, starts, strict=False) if self.furthest > start]
+
     def reading(self) -> Reading:
         return read_queue(self.blocks, self.consumed, self.lanes, self.on_empty)
 

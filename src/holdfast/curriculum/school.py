@@ -56,6 +56,7 @@ class SchoolCurriculum(Curriculum):
         self.gate = GateState()
         self.now: Conditions | None = None
         self.best_gap: float | None = None
+        self.final: dict[str, Any] = {}  # what the last evaluation, on held-out seeds, measured
         self._improved = False
         self.deck = SchoolDeck(config, self.course, folder, tell)
         self.deal = self.deck.deal if self.deck.in_use else None
@@ -139,9 +140,7 @@ class SchoolCurriculum(Curriculum):
         return settings
 
     def judge(self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act]) -> Numbers:
-        schools = evaluated_schools(episodes, settings)
-        numbers: dict[str, Any] = {**measure(schools), "worst_gap": worst_gap(schools), "boost": settings.boost}
-        numbers["density"] = self.now.density if self.now else 0.0
+        schools, numbers = evaluated_schools(episodes, settings), self.numbers(episodes, settings)
         record = self._decide(iteration, numbers) if self.config.gate.enabled else None
         self.records.evaluated(iteration, episodes, schools, numbers, record, self.deck.type)
         self._keep_best(numbers["worst_gap"])
@@ -149,8 +148,15 @@ class SchoolCurriculum(Curriculum):
         logged = {f"evaluation.{name}": float(numbers[name]) for name in (*LOGGED, "worst_gap")}
         return {**logged, "curriculum.level": self.gate.level}
 
-    def _decide(self, iteration: int, numbers: dict[str, Any]) -> Record:
-        measured = Measured(
+    def numbers(self, episodes: Episodes, settings: Any) -> dict[str, Any]:
+        """Everything that is measured of an evaluation, with what it was played under."""
+        schools = evaluated_schools(episodes, settings)
+        density = self.now.density if self.now else 0.0
+        return {**measure(schools), "worst_gap": worst_gap(schools), "boost": settings.boost, "density": density}
+
+    def measured(self, iteration: int, numbers: dict[str, Any]) -> Measured:
+        """What the gate is asked about."""
+        return Measured(
             iteration=iteration,
             type=self.deck.type,
             death_p10=numbers["death_p10"],
@@ -163,7 +169,9 @@ class SchoolCurriculum(Curriculum):
             deck_label=self.deck.label,
             metrics=numbers,
         )
-        self.gate, record = decide(self.gate, self.config.gate, measured)
+
+    def _decide(self, iteration: int, numbers: dict[str, Any]) -> Record:
+        self.gate, record = decide(self.gate, self.config.gate, self.measured(iteration, numbers))
         self.tell("gate", decision=record.to_json())
         return record
 
@@ -177,7 +185,8 @@ class SchoolCurriculum(Curriculum):
         return self._improved
 
     def conclude(self, episodes: Episodes, settings: Any) -> None:
-        self.records.conclude(evaluated_schools(episodes, settings))
+        schools = evaluated_schools(episodes, settings)
+        self.final = {**measure(schools), "worst_gap": worst_gap(schools)}
 
     # --- saved and taken back ----------------------------------------------------------------------------------------
 
@@ -196,6 +205,5 @@ class SchoolCurriculum(Curriculum):
         self.deck.restore(facts["deck"])
 
     def outcome(self) -> dict[str, Any]:
-        if not self.config.gate.enabled:
-            return {}
-        return {"level": self.gate.level, "max_level": self.config.gate.max_level}
+        gate = {"level": self.gate.level, "max_level": self.config.gate.max_level} if self.config.gate.enabled else None
+        return {"gate": gate, "final": self.final}

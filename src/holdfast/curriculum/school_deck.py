@@ -106,6 +106,7 @@ class SchoolDeck:
             "deals": reading.consumed,
             "ratio": reading.ratio,
             "block": reading.label,
+            "entered": self.dealer.entered(),
             "type": reading.type,
             "progress": reading.progress,
             "remaining": reading.remaining,

@@ -74,9 +74,6 @@ class SchoolRecords:
         if record is not None:
             self.append(DECISIONS, record.to_json())
 
-    def conclude(self, schools: Evaluated) -> None:
-        """Nothing is left open: every line was written when it was known."""
-
 
 def per_episode(episodes: Episodes, schools: Evaluated) -> dict[str, Any]:
     return {

@@ -1,0 +1,24 @@
+"""Which rehearsal a run has: `runs/rehearse.py` with the parts of its own world."""
+
+from __future__ import annotations
+
+from holdfast.config import Config
+from holdfast.runs.rehearse import Company, Rehearsal, rehearse
+from holdfast.train import Training
+from holdfast.watch import Watch
+
+
+def company_of(config: Config, watch: Watch) -> Company:
+    if config.world_name == "fish":
+        from holdfast.rehearsal_school import school_company
+
+        return school_company(watch)
+    return Company(
+        shrink=lambda whole, mini: mini,
+        make=lambda mini, run: Training(mini, run, watch),
+        features=lambda mini, run: [],
+    )
+
+
+def rehearse_run(config: Config, watch: Watch) -> Rehearsal:
+    return rehearse(config, company_of(config, watch))
