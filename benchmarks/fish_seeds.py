@@ -1,8 +1,9 @@
 """Ten seeds of the fish school, each a `holdfast train` of its own, judged on 80 held-out episodes.
 
-    python benchmarks/fish_seeds.py fish                 # the default preset, through all levels of its gate
-    python benchmarks/fish_seeds.py fish-hunt            # against every scripted policy
-    python benchmarks/fish_seeds.py deck worst.npz       # the default preset with a quarter of its episodes from a deck
+    python benchmarks/fish_seeds.py fish          # the default preset: gate, and a deck of its own harvest
+    python benchmarks/fish_seeds.py no-deck       # the same without dealing from the deck
+    python benchmarks/fish_seeds.py fish-hunt     # against every scripted policy
+    python benchmarks/fish_seeds.py compare       # what the deck changes, from the two tables
 
 The table is written to benchmarks/results/ as it grows; a seed that is in it is not run again.
 """
@@ -18,14 +19,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from holdfast.intervals import bootstrap_mean
+
 RESULTS = Path(__file__).parent / "results"
 SEEDS = range(1, 11)
 
 
-def command(case: str, deck: str | None) -> list[str]:
-    if case != "deck":
-        return [case]
-    return ["fish", "--deck.stages", f"100000:{deck}|label=harvested", "--deck.share", "0.25"]
+CASES = {"fish": ["fish"], "no-deck": ["fish", "--deck.share", "0"], "fish-hunt": ["fish-hunt"]}
 
 
 def one_seed(words: list[str], seed: int, folder: str) -> dict[str, Any]:
@@ -56,17 +58,42 @@ def one_seed(words: list[str], seed: int, folder: str) -> dict[str, Any]:
     }
 
 
-def main(case: str, deck: str | None = None) -> None:
-    words, path = command(case, deck), RESULTS / f"{case.replace('-', '_')}_school_seeds.json"
-    rows = json.loads(path.read_text())["rows"] if path.exists() else []
+def table(case: str) -> Path:
+    return RESULTS / f"school_{case.replace('-', '_')}.json"
+
+
+def read_rows(case: str) -> list[dict[str, Any]]:
+    return json.loads(table(case).read_text())["rows"] if table(case).exists() else []
+
+
+def main(case: str) -> None:
+    if case == "compare":
+        print(comparison())
+        return
+    rows = read_rows(case)
     with tempfile.TemporaryDirectory() as folder:
         for seed in SEEDS:
             if seed in [row["seed"] for row in rows]:
                 continue
-            rows.append(one_seed(words, seed, folder))
+            rows.append(one_seed(CASES[case], seed, folder))
             print(rows[-1], flush=True)
-            path.write_text(json.dumps({"command": words, "rows": rows}, indent=1) + "\n")
+            table(case).write_text(json.dumps({"command": CASES[case], "rows": rows}, indent=1) + "\n")
     print(verdict(rows))
+
+
+def comparison() -> str:
+    """Mean and worst survival with and without the deck: difference over seeds, with its bootstrap interval."""
+    dealt, plain = ({row["seed"]: row for row in read_rows(case)} for case in ("fish", "no-deck"))
+    seeds = sorted(dealt.keys() & plain.keys())
+    lines = []
+    for name in ("avg_final", "min_final"):
+        change = np.array([dealt[seed][name] - plain[seed][name] for seed in seeds])
+        low, high = bootstrap_mean(change)
+        with_deck, without = (np.mean([rows[seed][name] for seed in seeds]) for rows in (dealt, plain))
+        lines.append(
+            f"{name}: {with_deck:.4f} with, {without:.4f} without, change {change.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
+        )
+    return f"{len(seeds)} seeds in both tables\n" + "\n".join(lines)
 
 
 def verdict(rows: list[dict[str, Any]]) -> str:

@@ -15,6 +15,7 @@ import psutil
 from holdfast.config import Config
 from holdfast.curriculum.live import Curriculum
 from holdfast.curriculum.start import make_curriculum
+from holdfast.learner.fingerprint import fingerprint
 from holdfast.learner.ppo import UpdateResult, update
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.collect import collect
@@ -272,7 +273,8 @@ class Training:
         self.event("evaluation", score=found._asdict(), best=counts.best_score, goal=goal, solved=counts.solved)
         self.watch.evaluated(counts.iteration, {"learned": found, **self.scores})
         settings = self.curriculum.evaluation_settings(self.config.evaluation_world)
-        judged = self.curriculum.judge(counts.iteration, episodes, settings, self.learned_actor)
+        policy = fingerprint(self.state.learners)
+        judged = self.curriculum.judge(counts.iteration, episodes, settings, self.learned_actor, policy)
         return judged | {
             "evaluation.score": found.mean,
             "evaluation.score_low": found.low,

@@ -24,6 +24,7 @@ from holdfast.views.terminal import Quiet
 from tests.conftest import finished_run
 
 LIGHT = {"format": "deck-light/1", "note": "test", "velocities": [[1.5, 1.5], [0.0, 2.0], [-1.0, 0.5]]}
+STAGES = "1:light.json|label=a;1:light.json|type=ne|label=b;2:@harvest|label=own"
 SMALL_SCHOOL = {
     "world.fish": "8",
     "world.steps": "20",
@@ -52,7 +53,7 @@ SMALL_SCHOOL = {
 
 def school_run(folder: Path, **options: str) -> Run:
     (folder / "light.json").write_text(json.dumps(LIGHT))
-    deck = {"deck.stages": "1:light.json|label=a;1:light.json|type=ne|label=b", "deck.share": "0.5"}
+    deck = {"deck.stages": STAGES, "deck.share": "0.7"}
     return finished_run(folder / "runs", "fish", **SMALL_SCHOOL, **deck, **options)[0]
 
 
@@ -88,8 +89,11 @@ def test_the_deck_is_dealt_at_resets_and_its_files_are_kept_with_the_run(in_fold
     run = school_run(in_folder)
     trace = read_lines(run.folder / "schedule_trace.jsonl")
     deals = [line["deck"]["deals"] for line in trace]
-    assert deals[0] > 0 and deals == sorted(deals) and deals[-1] <= 2 * 6
-    assert sorted(path.name for path in (run.folder / "decks").iterdir()) == ["01_light.json", "02_light.json"]
+    assert deals[0] > 0 and deals == sorted(deals) and deals[-1] <= 4 * 6
+    assert sorted(path.name for path in (run.folder / "decks").glob("0*")) == ["01_light.json", "02_light.json"]
+    assert trace[-1]["deck"]["entered"] == ["a", "b", "own"]
+    harvested = [line for line in read_lines(run.folder / "events.jsonl") if line["event"] == "harvest"]
+    assert len(harvested) == 6 and all((run.folder / line["file"]).is_file() for line in harvested if line["file"])
 
 
 def _state(run: Run, iteration: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -117,8 +121,8 @@ def test_a_resumed_school_ends_as_if_it_had_never_stopped(in_folder: Path) -> No
 def _config(name: str, folder: Path) -> Config:
     words = {
         **SMALL_SCHOOL,
-        "deck.stages": "1:light.json|label=a;1:light.json|type=ne|label=b",
-        "deck.share": "0.5",
+        "deck.stages": STAGES,
+        "deck.share": "0.7",
         "rollout.threads": "1",
         "run.tensorboard": "false",
         "run.root": str(folder / "runs"),
@@ -144,12 +148,12 @@ def test_schools_do_not_reset_in_lock_step(in_folder: Path) -> None:
 def test_every_lane_gets_the_items_of_its_place_and_a_share_of_resets_deals() -> None:
     dealer = Dealer((Block(1, "a", "main", 2), Block(2, "b", "ne", 1)), lanes=4, share=1.0, on_empty="spawn")
     keys, lanes = np.arange(1, 5, dtype=np.uint64), np.arange(4)
-    rounds = [dealer.draw(lanes, keys, np.full(4, episode, np.uint64)) for episode in range(4)]
+    rounds = [dealer.draw(lanes, keys, np.full(4, episode, np.uint64), [True] * 2) for episode in range(4)]
     assert [draw.item for draw in rounds[0]] == [0, 1, 2, 3] and [draw.item for draw in rounds[1]] == [4, 5, 6, 7]
     assert [draw.block for draw in rounds[2]] == [1] * 4 and [draw.item for draw in rounds[2]] == [0, 1, 2, 3]
     assert rounds[3] == [] and dealer.is_empty
     half = Dealer((Block(1, "a", "main", 10_000),), lanes=4, share=0.25, on_empty="spawn")
-    dealt = sum(len(half.draw(lanes, keys, np.full(4, episode, np.uint64))) for episode in range(1000))
+    dealt = sum(len(half.draw(lanes, keys, np.full(4, episode, np.uint64), [True] * 2)) for episode in range(1000))
     assert 850 < dealt < 1150
 
 
@@ -162,7 +166,7 @@ def test_every_lane_gets_the_items_of_its_place_and_a_share_of_resets_deals() ->
         ({"gate.success_p10_by_type": "ne:5"}, "gate.success_p10_by_type"),
         ({"gate.enabled": "false"}, "has no effect while gate.enabled is false"),
         ({"density.targets": "0,0,0"}, "density.targets has no effect while world.reward is survive"),
-        ({"harvest.worst": "3"}, "harvest.worst has no effect while harvest.enabled is false"),
+        ({"harvest.enabled": "false"}, "harvest needs harvest.enabled = true"),
     ],
 )
 def test_options_that_do_not_fit_are_named(options: dict[str, str], words: str) -> None:

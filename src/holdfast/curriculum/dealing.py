@@ -59,8 +59,11 @@ class Dealer:
     def reading(self) -> Reading:
         return read_queue(self.blocks, self.consumed, self.lanes, self.on_empty)
 
-    def draw(self, lanes: np.ndarray, lane_keys: np.ndarray, episodes: np.ndarray) -> list[Draw]:
-        """What the lanes that have just reset are dealt; `episodes` counts the episodes each lane has begun."""
+    def draw(self, lanes: np.ndarray, lane_keys: np.ndarray, episodes: np.ndarray, ready: Sequence[bool]) -> list[Draw]:
+        """What the lanes that have just reset are dealt; `episodes` counts the episodes each lane has begun.
+
+        `ready` says which stages hold anything yet; a lane whose turn another one is waits.
+        """
         found = []
         for lane in lanes:
             place = self.taken[lane]
@@ -68,8 +71,10 @@ class Dealer:
                 place %= self.capacity
             if place >= self.capacity or uniform(lane_keys[lane], DECK_STREAM, np.int64(episodes[lane])) >= self.share:
                 continue
-            found.append(self._draw_at(int(lane), int(place)))
-            self.taken[lane] += 1
+            draw = self._draw_at(int(lane), int(place))
+            if ready[draw.block]:
+                found.append(draw)
+                self.taken[lane] += 1
         return found
 
     def _draw_at(self, lane: int, place: int) -> Draw:

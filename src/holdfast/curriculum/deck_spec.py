@@ -19,6 +19,7 @@ from holdfast.options import option
 Apply = Literal["post_roll", "pre_roll"]
 KEYS = ["type", "label", "apply", "scale_speed"]
 DEFAULT_TYPE = "main"
+OWN_HARVEST = "@harvest"  # instead of a path: what the run itself has harvested so far
 NE_HEADING_DEG, NE_SPEED = (45.0, 90.0), 1.6  # the rule by which the first north-east deck was selected
 MATCH_SHARE = 0.8
 
@@ -27,7 +28,9 @@ MATCH_SHARE = 0.8
 class DeckSettings:
     """Which saved situations episodes start from, and how that supply is watched."""
 
-    stages: str = option("", "N:path[|type=…|label=…|apply=…|scale_speed=…];… deals per school from each file")
+    stages: str = option(
+        "", "N:path[|type=…|label=…|apply=…|scale_speed=…];… deals per school from each file; @harvest: the run's own"
+    )
     share: float = option(0.25, "probability that a reset deals from the deck", low=0.0, high=1.0)
     on_empty: Literal["spawn", "cycle", "stop"] = option(
         "spawn", "when all is dealt: spawn as usual, begin again, or stop"
@@ -147,7 +150,7 @@ def check_files(stages: Iterable[Stage], folder: Path, where: str = "deck.stages
     missing = [
         f"{where}: stage {number} ({stage.label}): no file {folder / stage.path}"
         for number, stage in enumerate(stages, start=1)
-        if not (folder / stage.path).is_file()
+        if stage.path != OWN_HARVEST and not (folder / stage.path).is_file()
     ]
     if missing:
         raise ConfigError(missing)

@@ -54,8 +54,10 @@ class Curriculum:
         """The settings the next evaluation is played under."""
         return settings
 
-    def judge(self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act]) -> Numbers:
-        """After an evaluation; what else should be logged of it."""
+    def judge(
+        self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act], policy: str
+    ) -> Numbers:
+        """After an evaluation; what else should be logged of it. `policy` is a fingerprint of the weights."""
         return {}
 
     @property

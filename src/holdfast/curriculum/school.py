@@ -139,12 +139,15 @@ class SchoolCurriculum(Curriculum):
             return replace(settings, boost=self.now.boost)
         return settings
 
-    def judge(self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act]) -> Numbers:
+    def judge(
+        self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act], policy: str
+    ) -> Numbers:
         schools, numbers = evaluated_schools(episodes, settings), self.numbers(episodes, settings)
         record = self._decide(iteration, numbers) if self.config.gate.enabled else None
         self.records.evaluated(iteration, episodes, schools, numbers, record, self.deck.type)
         self._keep_best(numbers["worst_gap"])
-        self.deck.after_evaluation(iteration, episodes, settings, self.now, make_act)
+        now = settings if self.now is None else replace(settings, fish=self.now.fish)
+        self.deck.after_evaluation(iteration, episodes, now, make_act, policy)
         logged = {f"evaluation.{name}": float(numbers[name]) for name in (*LOGGED, "worst_gap")}
         return {**logged, "curriculum.level": self.gate.level}
 

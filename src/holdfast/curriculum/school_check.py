@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.config import Config
 from holdfast.curriculum.boost import boost_problems
-from holdfast.curriculum.deck_spec import deck_types, parse_stages
+from holdfast.curriculum.deck_spec import OWN_HARVEST, deck_types, parse_stages
 from holdfast.curriculum.density import density_problems
 from holdfast.curriculum.dry_run import EvaluationPlan, Floor, Reference
 from holdfast.curriculum.feasibility import Deck, Question, check
@@ -45,6 +45,8 @@ def school_problems(config: Config) -> list[str]:
             return None
 
     stages = gathered(parse_stages, config.deck.stages) or ()
+    if any(stage.path == OWN_HARVEST for stage in stages) and not config.harvest.enabled:
+        problems.append(f"deck.stages: {OWN_HARVEST} needs harvest.enabled = true: nothing is harvested otherwise")
     schedule = gathered(schedule_for, config.schedule, config.world.fish, config.run.iterations)
     if schedule is None:
         schedule = gathered(parse_schedule, config.schedule.phases)
