@@ -81,6 +81,17 @@ def normal(key, stream, index):  # type: ignore[no-untyped-def]
     return math.sqrt(-2.0 * math.log(1.0 - u0)) * math.cos(2.0 * math.pi * u1)
 
 
+@inlined
+def normal4(key, stream, index):  # type: ignore[no-untyped-def]
+    """Four standard normal float64, none further from 0 than 6.7, for the price of one set of words."""
+    u0, u1, u2, u3 = uniform4(key, stream, index)
+    first = math.sqrt(-2.0 * math.log(1.0 - u0))
+    second = math.sqrt(-2.0 * math.log(1.0 - u2))
+    turn_1 = 2.0 * math.pi * u1
+    turn_2 = 2.0 * math.pi * u3
+    return first * math.cos(turn_1), first * math.sin(turn_1), second * math.cos(turn_2), second * math.sin(turn_2)
+
+
 def lane_keys(seed: int, lanes: int) -> np.ndarray:
     """One key per lane, all different, from one seed."""
     return np.array([derive(np.uint64(seed), np.uint64(lane)) for lane in range(lanes)], dtype=np.uint64)

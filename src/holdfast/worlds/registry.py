@@ -14,6 +14,7 @@ from holdfast.worlds.api import World
 OURS = {
     "template": "holdfast.worlds.template.world:Template",
     "fish": "holdfast.worlds.fish.world:Fish",
+    "pursuit": "holdfast.worlds.pursuit.world:Pursuit",
 }
 
 

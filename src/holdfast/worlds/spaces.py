@@ -14,6 +14,7 @@ class Observations(NamedTuple):
     dtype: np.dtype
     low: float
     high: float
+    parts: tuple[tuple[str, tuple[int, ...]], ...] = ()  # names and shapes of what a vector is made of, in its order
 
     @property
     def size(self) -> int:

@@ -76,7 +76,7 @@ def _refuses(world: World, name: str, value: float) -> None:
 
 def _acts(subject: Subject, parameter: LevelParameter) -> None:
     """Both ends of the range run, and are not the same world."""
-    worlds = [_planned(subject, parameter.name, value) for value in (parameter.low, parameter.high)]
+    worlds = [_towards(subject, parameter, value) for value in (parameter.low, parameter.high)]
     if parameter.low == parameter.high:
         return
     for _ in range(subject.steps):
@@ -85,6 +85,18 @@ def _acts(subject: Subject, parameter: LevelParameter) -> None:
         if first_difference(*map(_in_effect, worlds)):
             return
     raise Broken(f"level {parameter.name} = {parameter.low} and {parameter.high} gave the same {subject.steps} steps")
+
+
+def _towards(subject: Subject, parameter: LevelParameter, end: float) -> World:
+    """A world at this end of the range; where a plan refuses it because the other parameters do not go with it, at the
+    nearest value on the way back to the default."""
+    shares = np.linspace(1.0, 0.1, 10)
+    for share in shares[:-1]:
+        try:
+            return _planned(subject, parameter.name, parameter.default + share * (end - parameter.default))
+        except ConfigError:
+            continue
+    return _planned(subject, parameter.name, parameter.default + shares[-1] * (end - parameter.default))
 
 
 def _planned(subject: Subject, name: str, value: float) -> World:
