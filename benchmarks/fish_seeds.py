@@ -91,7 +91,8 @@ def comparison() -> str:
         low, high = bootstrap_mean(change)
         with_deck, without = (np.mean([rows[seed][name] for seed in seeds]) for rows in (dealt, plain))
         lines.append(
-            f"{name}: {with_deck:.4f} with, {without:.4f} without, change {change.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
+            f"{name}: {with_deck:.4f} with, {without:.4f} without, "
+            f"change {change.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
         )
     return f"{len(seeds)} seeds in both tables\n" + "\n".join(lines)
 

@@ -50,7 +50,7 @@ class Training:
         self.checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
         self.events = Stream(run.folder / "events.jsonl")
         self.state = initial_state(config)
-        self.curriculum: Curriculum = make_curriculum(config, run.folder, self.event, self.append)
+        self.curriculum: Curriculum = make_curriculum(config, run.folder, self.decision, self.append)
         self.steps_before = 0
         self.seconds_before: dict[str, float] = {}
         self.scores: dict[str, Summary] = {}  # of the yardsticks, on the seeds used during the run
@@ -205,6 +205,11 @@ class Training:
     def event(self, kind: str, **facts: object) -> None:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         self.events.write({"event": kind, "time": moment, "iteration": self.state.counts.iteration, **facts})
+
+    def decision(self, kind: str, **facts: object) -> None:
+        """Something the curriculum decided, for the record and for whoever watches."""
+        self.event(kind, **facts)
+        self.watch.decided(kind, self.state.counts.iteration, facts)
 
     def append(self, stream: str, line: Mapping[str, Any]) -> None:
         """A line to one of the curriculum's streams, which are written too rarely to be kept open."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from holdfast.config import Config
 from holdfast.rollout.evaluate import Summary
@@ -48,6 +49,7 @@ class Watch(Protocol):
     def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None: ...
     def iteration(self, progress: Progress) -> None: ...
     def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None: ...
+    def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None: ...
     def finished(self, run: Run, result: Result) -> None: ...
 
 

@@ -24,6 +24,7 @@ from holdfast.curriculum.live import Tell
 from holdfast.disk import replace_file
 from holdfast.presets import preset_folders
 from holdfast.worlds.api import Act, Episodes, Situation, World
+from holdfast.worlds.fish.resized import with_room
 from holdfast.worlds.fish.world import Fish
 
 COPIES = "decks"  # of the run's folder: the files as they were when the run began
@@ -161,7 +162,9 @@ class SchoolDeck:
         if self.supply is None or not self.harvested:
             return
         decks = [read_deck(harvest_path(self.folder, iteration)) for iteration in self.harvested]
-        whole = replace(decks[-1], situations=Situation.joined([deck.situations for deck in decks if deck.situations]))
+        room = self.config.world.fish
+        schools = [with_room(deck.situations, room) for deck in decks if deck.situations is not None]
+        whole = replace(decks[-1], situations=Situation.joined(schools))
         world = Fish(self.config.world, 1, seed=0)
         self.supply = self.supply._replace(
             stages=tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console, Group
@@ -34,6 +35,7 @@ class Quiet:
 
     def iteration(self, progress: LoopProgress) -> None: ...
     def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None: ...
+    def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None: ...
     def finished(self, run: Run, result: Result) -> None: ...
 
 
@@ -56,6 +58,32 @@ def score_line(iteration: int, scores: dict[str, Summary]) -> str:
     return (
         f"evaluation {iteration}: {found.mean:.3f} [{found.low:.3f}, {found.high:.3f}] worst {found.worst:.3f}{beside}"
     )
+
+
+LASTING = ("phase", "deck_warning", "promotion")  # decisions that stay on the screen
+
+
+def decision_line(kind: str, iteration: int, facts: Mapping[str, Any]) -> str:
+    """What a curriculum decided, in a line."""
+    if kind == "gate":
+        decision = facts["decision"]
+        return f"gate {iteration}: {decision['event']}, level {decision['level']['after']}; {decision['because']}"
+    if kind == "phase":
+        before, after = facts["before"], facts["after"]
+        return f"phase {after['phase']} from iteration {iteration + 1}: {before['fish']} -> {after['fish']} fish"
+    return f"{kind} {iteration}: " + ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
+
+
+def gate_line(outcome: Mapping[str, Any]) -> str:
+    """How far the gate opened, and how the final evaluation stands against what was possible."""
+    parts = []
+    gate, final = outcome.get("gate"), outcome.get("final")
+    if gate:
+        parts.append(f"gate at level {gate['level']} of {gate['max_level']}")
+    if final:
+        parts.append(f"ceiling {final['ceiling_avg']:.4g} mean, {final['ceiling_min']:.4g} worst")
+        parts.append(f"no episode more than {final['worst_gap']:.3g} below its own ceiling")
+    return "; ".join(parts)
 
 
 def shares_line(shares: dict[str, float]) -> str:
@@ -93,6 +121,9 @@ class Plain:
     def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None:
         self.say(score_line(iteration, scores))
 
+    def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None:
+        self.say(decision_line(kind, iteration, facts))
+
     def finished(self, run: Run, result: Result) -> None:
         print_result(run, result, Console(file=self.stream, width=100))
 
@@ -120,6 +151,7 @@ class LiveView:
         )
         self.live = Live(console=console, refresh_per_second=8, transient=True)
         self.last_evaluation = "no evaluation yet"
+        self.last_decision = ""
 
     def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None:
         for line in opening(config, run, state):
@@ -137,10 +169,17 @@ class LiveView:
         table.add_row("training", key_numbers(progress.metrics))
         table.add_row("time goes to", shares_line(progress.clock.shares()))
         table.add_row("last evaluation", self.last_evaluation)
+        if self.last_decision:
+            table.add_row("last decision", self.last_decision)
         self.live.update(Group(self.bar, table))
 
     def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None:
         self.last_evaluation = score_line(iteration, scores)
+
+    def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None:
+        self.last_decision = decision_line(kind, iteration, facts)
+        if kind in LASTING:
+            self.console.print(self.last_decision, highlight=False)
 
     def finished(self, run: Run, result: Result) -> None:
         self.live.stop()
@@ -171,5 +210,7 @@ def print_result(run: Run, result: Result, console: Console) -> None:
     console.print(f"time went to {shares_line(result.phases)}", highlight=False)
     if result.scores:
         console.print(scores_table(result.scores, result.score_name))
+    if result.curriculum:
+        console.print(gate_line(result.curriculum), highlight=False)
     if result.outcome == "interrupted":
         console.print(f"saved; continue with: holdfast resume {run.name}", highlight=False)

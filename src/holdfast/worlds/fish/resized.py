@@ -26,6 +26,11 @@ def resized(situation: Situation, capacity: int, exact: bool) -> Situation:
     return replace(situation, rows={name: _fitted(name, array, capacity) for name, array in rows.items()})
 
 
+def with_room(situation: Situation, capacity: int) -> Situation:
+    """A deck's schools with rows for `capacity` fish, so that those of different sizes can be joined."""
+    return replace(situation, rows={name: _fitted(name, array, capacity) for name, array in situation.rows.items()})
+
+
 def _fitted(name: str, array: np.ndarray, capacity: int) -> np.ndarray:
     if name not in PER_FISH:
         return array
