@@ -16,6 +16,7 @@ from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.harvest_settings import HarvestSettings
 from holdfast.curriculum.schedule import ScheduleSettings
 from holdfast.options import OptionInfo, option, options_of
+from holdfast.worlds.workers.settings import WorkerSettings
 
 FORMAT = 1  # raised when an older Holdfast could no longer read a run's configuration
 
@@ -24,7 +25,7 @@ FORMAT = 1  # raised when an older Holdfast could no longer read a run's configu
 class RolloutConfig:
     """How experience is collected."""
 
-    lanes: int = option(64, "episodes played side by side", low=1)
+    lanes: int = option(64, "episodes played side by side; 8 in workers unless set", low=1)
     steps: int = option(64, "steps of every lane between two updates", low=1)
     threads: int = option(0, "threads for kernels and torch; 0 = one per core", low=0)
 
@@ -128,6 +129,7 @@ class Config:
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     run: RunConfig = field(default_factory=RunConfig)
+    workers: WorkerSettings = field(default_factory=WorkerSettings)
 
     @property
     def evaluation_world(self) -> Any:
@@ -148,6 +150,7 @@ SECTIONS: dict[str, type] = {
     "harvest": HarvestSettings,
     "checkpoint": CheckpointConfig,
     "run": RunConfig,
+    "workers": WorkerSettings,
 }
 
 

@@ -13,9 +13,13 @@ def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, st
     problems = []
     for key in sorted(explicit):
         only = known[key].only
-        if only is None or only[0] not in values:
+        if only is None:
             continue
         governing, allowed = only
+        if governing not in values:
+            if governing.startswith("world."):
+                problems.append(f"{key} has no effect: world {config.world_name} has no option {governing}: remove it")
+            continue  # a fact that is not known yet
         if values[governing] not in allowed:
             wanted = " or ".join(str(value) for value in allowed)
             now = values[governing]

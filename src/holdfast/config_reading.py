@@ -14,6 +14,10 @@ from holdfast.config_checks import without_effect
 from holdfast.errors import ConfigError, nearest
 from holdfast.options import from_text, from_toml, kind_name, out_of_bounds
 from holdfast.presets import find_target
+from holdfast.worlds.workers.settings import LANES as WORKER_LANES
+from holdfast.worlds.workers.supervisor import is_supervised
+
+SHORT = {"backend": "world.backend"}  # what is typed often
 
 
 def parse_overrides(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -32,6 +36,7 @@ def parse_overrides(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
                 problems.append(f"--{key}: no value given")
                 continue
             value = waiting.pop(0)
+        key = SHORT.get(key, key)
         if key in found:
             problems.append(f"--{key}: given twice")
         found[key] = value
@@ -134,7 +139,8 @@ def _read(
     """`complete`: the table holds every option, so only the overrides count as set on purpose."""
     from holdfast.worlds.registry import world_class
 
-    reader = _Reader(world_class(world_name).Settings)
+    backend = texts.get("world.backend", _given(table, "world", "backend"))
+    reader = _Reader(world_class(world_name, foreign=backend == "workers" and ":" in world_name).Settings)
     reader.problems += problems
     reader.take_table(table, where)
     for key, text in texts.items():
@@ -144,13 +150,22 @@ def _read(
     problems = reader.problems + without_effect(config, explicit, {}) + _evaluation_problems(config)
     if problems:
         raise ConfigError(problems)
-    return resolved(config), explicit
+    lanes = config.rollout.lanes
+    if is_supervised(config.world) and not complete and "rollout.lanes" not in explicit:
+        lanes = WORKER_LANES
+    return resolved(config, lanes), explicit
 
 
-def resolved(config: Config) -> Config:
-    """The same configuration with machine-dependent defaults filled in, so that a resumed run keeps them."""
+def _given(table: dict[str, Any], section: str, key: str) -> Any:
+    found = table.get(section)
+    return found.get(key) if isinstance(found, dict) else None
+
+
+def resolved(config: Config, lanes: int) -> Config:
+    """The same configuration with defaults filled in that depend on the machine or the backend, so that a resumed run
+    keeps them."""
     threads = config.rollout.threads or len(os.sched_getaffinity(0))
-    return dataclasses.replace(config, rollout=dataclasses.replace(config.rollout, threads=threads))
+    return dataclasses.replace(config, rollout=dataclasses.replace(config.rollout, threads=threads, lanes=lanes))
 
 
 def _evaluation_problems(config: Config) -> list[str]:

@@ -69,6 +69,12 @@ class DiskFull(HoldfastError):
     exit_status = 1
 
 
+class WorkerFailed(HoldfastError):
+    """A foreign environment's process failed more often than it may; the text has what it passed on its way."""
+
+    exit_status = 1
+
+
 class MissingPackage(HoldfastError):
     """An optional package is needed; the text has the install line."""
 

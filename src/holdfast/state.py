@@ -21,6 +21,7 @@ from holdfast.rng import derive
 from holdfast.rollout.collect import Memory, make_memory
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
+from holdfast.worlds.workers.supervisor import Supervisor
 
 WEIGHTS, ACTIONS, SHUFFLE = 1, 2, 3  # purposes of torch generators
 
@@ -105,11 +106,11 @@ def fresh_learners(config: Config, world: World) -> dict[str, Learner]:
     return make_learners(config, world.spec.roles, torch_generator(config.run.seed, WEIGHTS))
 
 
-def initial_state(config: Config) -> State:
+def initial_state(config: Config, supervisor: Supervisor | None = None) -> State:
     """A run before its first step."""
     lanes, threads, seed = config.rollout.lanes, config.rollout.threads, config.run.seed
     torch.set_num_threads(threads)
-    world = make_world(config.world_name, config.world, lanes, seed, threads)
+    world = make_world(config.world_name, config.world, lanes, seed, threads, supervisor)
     world.reset()
     learners = fresh_learners(config, world)
     sizes = {role.name: learners[role.name].policy.core_size for role in world.spec.roles}

@@ -33,6 +33,7 @@ from holdfast.runs.checkpoint import BEST_WORST, Checkpoints, Saved
 from holdfast.runs.folder import Run
 from holdfast.runs.metrics import METRICS, SCHOOL_METRICS, MetricsWriter, Stream, cut_back, known_names, on_disk
 from holdfast.runs.signals import StopRequest
+from holdfast.runs.supervised import supervisor_of
 from holdfast.state import initial_state, torch_generator
 from holdfast.timing import Clock
 from holdfast.watch import Progress, Result, Watch, peak_memory_mb
@@ -49,7 +50,8 @@ class Training:
         self.clock = Clock()
         self.checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
         self.events = Stream(run.folder / "events.jsonl")
-        self.state = initial_state(config)
+        self.supervisor = supervisor_of(config, run)
+        self.state = initial_state(config, self.supervisor)
         self.curriculum: Curriculum = make_curriculum(config, run.folder, self.decision, self.append)
         self.steps_before = 0
         self.seconds_before: dict[str, float] = {}
@@ -111,6 +113,8 @@ class Training:
         self.timing.close()
         self.events.close()
         self.state.world.close()
+        if self.supervisor is not None:
+            self.supervisor.close()
 
     # --- the loop ----------------------------------------------------------------------------------------------------
 
@@ -229,7 +233,8 @@ class Training:
     def evaluation(self, block: int, episodes: int) -> Evaluation:
         keys = evaluation_keys(self.config.evaluation.seed, block, episodes)
         settings = self.curriculum.evaluation_settings(self.config.evaluation_world)
-        return Evaluation(self.config.world_name, settings, keys, self.config.rollout.threads)
+        threads = self.config.rollout.threads
+        return Evaluation(self.config.world_name, settings, keys, threads, self.supervisor)
 
     def learned_actor(self, world: World) -> PolicyActor:
         generator = None

@@ -112,6 +112,8 @@ class Rollout:
             flags.forced[t] = buffers.forced
             valid = flags.valid[t]
             if any_ended:
+                if self.world.lost is not None:
+                    valid[self.world.lost] = False  # nothing is known of what these actions did
                 alive = np.where(ended[:, None], buffers.final_alive, buffers.alive)
                 np.logical_and(valid, ~alive | terminated[:, None], out=flags.terminated[t])
                 np.logical_and(valid & alive, truncated[:, None], out=flags.truncated[t])

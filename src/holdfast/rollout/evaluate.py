@@ -12,6 +12,8 @@ from holdfast.intervals import bootstrap_mean
 from holdfast.rng import derive
 from holdfast.worlds.api import Act, Episodes, World
 from holdfast.worlds.registry import make_world
+from holdfast.worlds.workers.settings import LANES as WORKER_LANES
+from holdfast.worlds.workers.supervisor import Supervisor, is_supervised
 
 DURING_RUN, HELD_OUT, ROLLING = 0, 1, 2  # blocks of seeds; from the last one on, one for each evaluation
 LANES_AT_ONCE = 256
@@ -41,18 +43,23 @@ class Evaluation(NamedTuple):
     settings: Any
     keys: np.ndarray
     threads: int
+    supervisor: Supervisor | None = None  # of worlds in workers
 
     def play(self, make_act: Callable[[World], Act]) -> Episodes:
         """The episodes of these keys in their order, played by a policy made for the world."""
-        parts = np.array_split(self.keys, -(-len(self.keys) // LANES_AT_ONCE))
+        at_once = WORKER_LANES if is_supervised(self.settings) else LANES_AT_ONCE
+        parts = np.array_split(self.keys, -(-len(self.keys) // at_once))
         return Episodes.joined([self._play_part(make_act, keys) for keys in parts])
 
     def _play_part(self, make_act: Callable[[World], Act], keys: np.ndarray) -> Episodes:
-        world = make_world(self.world_name, self.settings, len(keys), seed=0, threads=self.threads)
+        world = self.make_world(len(keys))
         try:
             return play_once(world, make_act(world), keys)
         finally:
             world.close()
+
+    def make_world(self, lanes: int) -> World:
+        return make_world(self.world_name, self.settings, lanes, 0, self.threads, self.supervisor)
 
 
 def play_once(world: World, act: Act, keys: np.ndarray) -> Episodes:
@@ -63,9 +70,12 @@ def play_once(world: World, act: Act, keys: np.ndarray) -> Episodes:
     for _ in range(LONGEST_EPISODE):
         world.step(act(world))
         ended = (world.terminated | world.truncated) & waiting
+        if world.lost is not None and (lost := np.flatnonzero(world.lost & waiting)).size:
+            ended[lost] = False
+            world.reset(lost, keys=keys[lost])  # played again: a lost worker says nothing of the policy
         if ended.any():
             table = world.finished()
-            tables.append(table.take(waiting[table["lane"]]))
+            tables.append(table.take(ended[table["lane"]]))
             waiting &= ~ended
             if not waiting.any():
                 table = Episodes.joined(tables)
@@ -80,7 +90,7 @@ def summary(episodes: Episodes, score: str) -> Summary:
 
 
 def yardstick_names(evaluation: Evaluation) -> list[str]:
-    world = make_world(evaluation.world_name, evaluation.settings, 1, seed=0)
+    world = evaluation.make_world(1)
     try:
         return list(world.yardsticks())
     finally:

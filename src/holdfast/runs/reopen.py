@@ -8,6 +8,7 @@ from holdfast.errors import CheckpointError, ConfigError, UnknownName, nearest
 from holdfast.learner.ppo import Learner
 from holdfast.runs.checkpoint import Checkpoints, Saved
 from holdfast.runs.folder import Run
+from holdfast.runs.supervised import supervised
 from holdfast.state import fresh_learners, restore_learners
 from holdfast.worlds.registry import make_world
 
@@ -59,8 +60,9 @@ def load_checkpoint(run: Run, which: str) -> Saved:
 def load_learners(run: Run, config: Config, which: str) -> tuple[dict[str, Learner], Saved]:
     """The policies of a checkpoint."""
     saved = load_checkpoint(run, which)
-    world = make_world(config.world_name, config.world, 1, seed=0)
-    learners = fresh_learners(config, world)
-    world.close()
+    with supervised(config) as supervisor:
+        world = make_world(config.world_name, config.world, 1, seed=0, supervisor=supervisor)
+        learners = fresh_learners(config, world)
+        world.close()
     restore_learners(learners, saved.arrays)
     return learners, saved

@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.config import Config, to_json
 from holdfast.learner.batch import make_batch
 from holdfast.learner.policy import Policy
+from holdfast.runs.supervised import supervised
 from holdfast.state import WEIGHTS, torch_generator
 from holdfast.worlds.api import WorldSpec
 from holdfast.worlds.registry import make_world
@@ -15,8 +16,9 @@ from holdfast.worlds.registry import make_world
 
 def spec_of(config: Config) -> WorldSpec:
     """The world's spec, by making the world once with one lane."""
-    world = make_world(config.world_name, config.world, 1, config.run.seed)
-    world.close()
+    with supervised(config) as supervisor:
+        world = make_world(config.world_name, config.world, 1, config.run.seed, supervisor=supervisor)
+        world.close()
     return world.spec
 
 

@@ -12,16 +12,18 @@ from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.evaluate import HELD_OUT, Evaluation, Summary, evaluation_keys, play_yardsticks, summary
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import config_of, load_learners
+from holdfast.runs.supervised import supervised
 from holdfast.state import ACTIONS, torch_generator
 from holdfast.worlds.api import Act, World
 from holdfast.worlds.registry import make_world
+from holdfast.worlds.workers.supervisor import Supervisor
 
 
-def held_out(config: Config, episodes: int) -> Evaluation:
+def held_out(config: Config, episodes: int, supervisor: Supervisor | None = None) -> Evaluation:
     if episodes < 1:
         raise ConfigError([f"--episodes {episodes}: must be at least 1"])
     keys = evaluation_keys(config.evaluation.seed, HELD_OUT, episodes)
-    return Evaluation(config.world_name, config.evaluation_world, keys, config.rollout.threads)
+    return Evaluation(config.world_name, config.evaluation_world, keys, config.rollout.threads, supervisor)
 
 
 def learned_actor(config: Config, learners: dict[str, Learner], sampled: bool) -> PolicyActor:
@@ -31,13 +33,14 @@ def learned_actor(config: Config, learners: dict[str, Learner], sampled: bool) -
 def judge(run: Run, checkpoint: str, episodes: int, sampled: bool) -> tuple[dict[str, Summary], str]:
     """Scores of the policy and of every yardstick on the same episodes, and the score's name."""
     config = config_of(run)
-    evaluation = held_out(config, episodes)
     learners, _ = load_learners(run, config, checkpoint)
-    played = {"learned": evaluation.play(lambda world: learned_actor(config, learners, sampled))}
-    played |= play_yardsticks(evaluation)
-    world = make_world(config.world_name, config.evaluation_world, 1, seed=0)
-    score = world.spec.score
-    world.close()
+    with supervised(config, run) as supervisor:
+        evaluation = held_out(config, episodes, supervisor)
+        played = {"learned": evaluation.play(lambda world: learned_actor(config, learners, sampled))}
+        played |= play_yardsticks(evaluation)
+        world = evaluation.make_world(1)
+        score = world.spec.score
+        world.close()
     return {name: summary(table, score) for name, table in played.items()}, score
 
 
@@ -46,14 +49,16 @@ def film(run: Run, arguments: argparse.Namespace) -> Path:
     from holdfast.views.video import episode_frames, write_video
 
     config = config_of(run)
-    world = make_world(config.world_name, config.evaluation_world, 1, seed=0, threads=config.rollout.threads)
-    act = _chosen_policy(run, config, world, arguments)
     key = evaluation_keys(config.evaluation.seed, HELD_OUT, arguments.episode + 1)[-1]
     path = Path(arguments.video) if arguments.video else run.folder / "media" / "play.mp4"
-    try:
-        return write_video(path, episode_frames(world, act, key), fps=arguments.fps)
-    finally:
-        world.close()
+    with supervised(config, run) as supervisor:
+        threads = config.rollout.threads
+        world = make_world(config.world_name, config.evaluation_world, 1, 0, threads, supervisor)
+        try:
+            act = _chosen_policy(run, config, world, arguments)
+            return write_video(path, episode_frames(world, act, key), fps=arguments.fps)
+        finally:
+            world.close()
 
 
 def film_rom(rom: str | None, inputs: str | None, video: str | None) -> Path:

@@ -50,6 +50,11 @@ class World(ABC):
     def truncated(self) -> np.ndarray:
         return self.clock.truncated
 
+    @property
+    def lost(self) -> np.ndarray | None:
+        """Lanes whose last step never finished and cut the episode, [N]; None where that cannot happen."""
+        return None
+
     def reset(self, lanes: np.ndarray | None = None, plan: Plan | None = None, keys: np.ndarray | None = None) -> None:
         """Start new episodes in these lanes (all by default), under a plan if one is given.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,6 +30,9 @@ HISTORY = ("history", "history_offsets")  # arrays of a checkpoint that have no 
 class GymSettings:
     """A foreign environment."""
 
+    backend: Literal["loop", "workers"] = option(
+        "loop", "loop: environments one after the other in this process; workers: each in a supervised process"
+    )
     kwargs: dict[str, Any] = option({}, "given to the environment's constructor")
     max_steps: int = option(0, "an episode is cut after this many steps; 0: the environment's own limit", low=0)
     replay_limit: int = option(10_000, "longer episodes are not rebuilt at resume but started anew, in steps", low=0)
@@ -43,6 +46,19 @@ def gym_spec(name: str, sight: Sight, controls: Controls) -> WorldSpec:
         columns=("length", "return"),
         score="return",
     )
+
+
+def anew_notes(name: str, limit: int, too_long: list[int], other: list[int]) -> list[str]:
+    """Which lanes begin new episodes at resume, and why."""
+    reasons = {
+        f"their episodes are longer than replay_limit = {limit}": too_long,
+        "repeating their actions led to another observation, so the seed does not decide everything": other,
+    }
+    return [
+        f"{name}: lanes {', '.join(map(str, lanes))} begin new episodes because {reason}"
+        for reason, lanes in reasons.items()
+        if lanes
+    ]
 
 
 class GymWorld(ArrayWorld):
@@ -161,15 +177,7 @@ class GymWorld(ArrayWorld):
             elif not self._rebuilt(lane, history):
                 other.append(lane)
         self._begin(np.array([*too_long, *other], np.int64))
-        reasons = {
-            f"their episodes are longer than replay_limit = {self.settings.replay_limit}": too_long,
-            "repeating their actions led to another observation, so the seed does not decide everything": other,
-        }
-        return [
-            f"{self.spec.name}: lanes {', '.join(map(str, lanes))} begin new episodes because {reason}"
-            for reason, lanes in reasons.items()
-            if lanes
-        ]
+        return anew_notes(self.spec.name, self.settings.replay_limit, too_long, other)
 
     def _rebuilt(self, lane: int, history: History) -> bool:
         seen, over = self._reset_environment(lane), False

@@ -27,7 +27,7 @@ def rendered(environment: Environment, name: str) -> np.ndarray | None:
     except gymnasium.error.DependencyNotInstalled as error:
         warnings.warn(f"{name} is drawn as bars: {error}", stacklevel=2)
         return None
-    return _as_picture(picture)
+    return as_picture(picture)
 
 
 def _render_copy(environment: Environment, name: str) -> Any:
@@ -41,7 +41,7 @@ def _render_copy(environment: Environment, name: str) -> Any:
         twin.close()
 
 
-def _as_picture(picture: Any) -> np.ndarray | None:
+def as_picture(picture: Any) -> np.ndarray | None:
     array = np.asarray(picture)
     if array.ndim != 3 or array.shape[2] != 3:
         return None

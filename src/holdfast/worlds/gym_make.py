@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import gymnasium
@@ -12,16 +14,35 @@ from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.utils import EzPickle
 
 from holdfast.errors import HoldfastError, MissingPackage, SnapshotUnsupported, UnknownName, WorldError, nearest
+from holdfast.worlds.importing import import_path
 
 Environment = gymnasium.Env[Any, Any]
 
 
-def make_environment(name: str, kwargs: dict[str, Any], max_steps: int) -> Environment:
-    """The environment behind `gym:ID` or `module:EnvClass`, with pictures if it can make them."""
-    try:
+def make_environment(name: str, kwargs: dict[str, Any], max_steps: int, old_ones_too: bool = False) -> Environment:
+    """The environment behind `gym:ID` or `module:EnvClass`, with pictures if it can make them.
+
+    `old_ones_too`: any class with `reset` and `step`; the caller knows how to drive what is not Gymnasium's.
+    """
+    with _told(name, "making"):
         if name.startswith("gym:"):
             return _make_registered(name.removeprefix("gym:"), kwargs, max_steps)
-        return _make_own(name, kwargs, max_steps)
+        return _make_own(name, kwargs, max_steps, old_ones_too)
+
+
+def import_environment(name: str) -> None:
+    """Import the code behind the name, and make nothing yet."""
+    with _told(name, "importing"):
+        if name.startswith("gym:"):
+            _maker(_specification(name.removeprefix("gym:")))
+        else:
+            import_path(name)
+
+
+@contextmanager
+def _told(name: str, doing: str) -> Iterator[None]:
+    try:
+        yield
     except HoldfastError:
         raise
     except gymnasium.error.DependencyNotInstalled as error:
@@ -29,12 +50,16 @@ def make_environment(name: str, kwargs: dict[str, Any], max_steps: int) -> Envir
     except ImportError as error:
         raise MissingPackage(f"world {name}: {error}") from error
     except Exception as error:  # foreign code may raise anything: told with its cause, never swallowed
-        raise WorldError(f"world {name}: making it raised {type(error).__name__}: {error}") from error
+        raise WorldError(f"world {name}: {doing} it raised {type(error).__name__}: {error}") from error
+
+
+def _maker(specification: EnvSpec) -> Any:
+    entry = specification.entry_point
+    return load_env_creator(entry) if isinstance(entry, str) else entry
 
 
 def _make_registered(identity: str, kwargs: dict[str, Any], max_steps: int) -> Environment:
-    entry = _specification(identity).entry_point
-    maker = load_env_creator(entry) if isinstance(entry, str) else entry
+    maker = _maker(_specification(identity))
     return gymnasium.make(
         identity,
         max_episode_steps=max_steps or None,
@@ -55,11 +80,11 @@ def _specification(identity: str) -> EnvSpec:
         raise UnknownName(f"world gym:{identity}: {error}{versioned}") from error
 
 
-def _make_own(name: str, kwargs: dict[str, Any], max_steps: int) -> Environment:
-    from holdfast.worlds.registry import import_path
-
+def _make_own(name: str, kwargs: dict[str, Any], max_steps: int, old_ones_too: bool) -> Any:
     maker = import_path(name)
     if not (isinstance(maker, type) and issubclass(maker, gymnasium.Env)):
+        if old_ones_too and all(callable(getattr(maker, call, None)) for call in ("reset", "step")):
+            return maker(**kwargs)
         raise WorldError(f"world {name} is neither a holdfast.worlds.api.World nor a gymnasium.Env class")
     environment = maker(**{**_picture_mode(maker), **kwargs})
     return gymnasium.wrappers.TimeLimit(environment, max_steps) if max_steps else environment

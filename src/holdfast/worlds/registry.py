@@ -3,34 +3,18 @@ a class of the user's own (a Holdfast world or a Gymnasium environment)."""
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from typing import Any
 
 from holdfast.errors import UnknownName, WorldError, nearest
 from holdfast.worlds.api import World
+from holdfast.worlds.importing import import_path
+from holdfast.worlds.workers.supervisor import Supervisor, is_supervised
 
 OURS = {
     "template": "holdfast.worlds.template.world:Template",
     "fish": "holdfast.worlds.fish.world:Fish",
     "pursuit": "holdfast.worlds.pursuit.world:Pursuit",
 }
-
-
-def import_path(path: str) -> Any:
-    module_name, _, name = path.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())  # a user's own world usually lies where the command is given
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        raise UnknownName(f"world {path!r}: no module {error.name!r} can be imported from here") from error
-    try:
-        return getattr(module, name)
-    except AttributeError:
-        classes = [key for key, value in vars(module).items() if isinstance(value, type)]
-        raise UnknownName(f"world {path!r}: module {module_name} has no {name!r}{nearest(name, classes)}") from None
 
 
 def _is_foreign(name: str) -> bool:
@@ -47,9 +31,12 @@ def _is_foreign(name: str) -> bool:
     return not (isinstance(made, type) and issubclass(made, World))
 
 
-def world_class(name: str) -> type[World]:
-    """The class behind a world's name; foreign environments all share one."""
-    if _is_foreign(name):
+def world_class(name: str, foreign: bool = False) -> type[World]:
+    """The class behind a world's name; foreign environments all share one.
+
+    `foreign`: known to be one, so its code need not be imported here to see that.
+    """
+    if foreign or _is_foreign(name):
         from holdfast.worlds.gym import GymWorld
 
         return GymWorld
@@ -59,8 +46,14 @@ def world_class(name: str) -> type[World]:
     return found
 
 
-def make_world(name: str, settings: Any, lanes: int, seed: int, threads: int = 1) -> World:
-    """Construct a world; call `reset()` on it before the first step."""
+def make_world(
+    name: str, settings: Any, lanes: int, seed: int, threads: int = 1, supervisor: Supervisor | None = None
+) -> World:
+    """Construct a world; call `reset()` on it before the first step. Only worlds in workers use the supervisor."""
+    if is_supervised(settings):
+        from holdfast.worlds.workers.world import WorkerWorld
+
+        return WorkerWorld(name, settings, lanes, seed, threads, supervisor)
     made: Any = world_class(name)
     if _is_foreign(name):
         return made(name, settings, lanes, seed, threads)

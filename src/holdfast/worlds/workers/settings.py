@@ -1,0 +1,45 @@
+"""Options of supervised workers: how they start, how long each thing may take, and how often one may be replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from holdfast.options import option
+
+SUPERVISED = ("workers",)  # values of world.backend whose environments run in processes of their own
+LANES = 8  # rollout.lanes unless set: one process each
+BUDGET_WINDOW_S = 600.0  # `respawns` counts replacements within this time
+LOCK_WAIT_S = 120.0  # for the lock file, then an error
+TERMINATE_S = 2.0  # between asking a process to end and killing it
+
+_ACTS = ("world.backend", SUPERVISED)
+
+
+@dataclass(frozen=True)
+class WorkerSettings:
+    """Supervised processes for foreign environments."""
+
+    start_parallel: int = option(1, "workers that may import and build at once", low=1, only=_ACTS, free=True)
+    start_delay_s: float = option(
+        0.2, "worker i waits i times this long before it asks to build", low=0.0, only=_ACTS, free=True
+    )
+    prewarm: bool = option(
+        True, "one worker builds, resets, steps and closes before the others start", only=_ACTS, free=True
+    )
+    lock_file: str = option(
+        "", "build only while holding this file's lock, shared with other runs; empty: none", only=_ACTS, free=True
+    )
+    import_s: float = option(60.0, "longest an import may take", low=0.01, only=_ACTS, free=True)
+    build_s: float = option(120.0, "longest making an environment may take", low=0.01, only=_ACTS, free=True)
+    reset_s: float = option(60.0, "longest a reset may take", low=0.01, only=_ACTS, free=True)
+    step_s: float = option(15.0, "longest a step may take", low=0.01, only=_ACTS, free=True)
+    close_s: float = option(10.0, "longest closing may take", low=0.01, only=_ACTS, free=True)
+    respawns: int = option(
+        5, "replacements of one worker within 600 s; one more stops the run", low=0, only=_ACTS, free=True
+    )
+
+    def limit_s(self, phase: str) -> float:
+        """How long a phase may take; waiting for the baton has no limit of its own, its holders have."""
+        limits = {"spawn": self.import_s, "import": self.import_s, "lock": LOCK_WAIT_S + 5.0, "build": self.build_s}
+        limits |= {"reset": self.reset_s, "step": self.step_s, "draw": self.step_s, "close": self.close_s}
+        return limits.get(phase, float("inf"))
