@@ -99,6 +99,7 @@ class Worker:
         return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
     def how_it_ended(self) -> str:
+        self.wait_s(1.0)  # a dying process closes its files a moment before its status is known
         status = self.status()
         if status is None:
             return "closed its channel"
