@@ -26,7 +26,7 @@ def bench_worlds(repeats: int) -> dict[str, Any]:
     contenders: dict[str, Callable[[], int]] = {}
     for name, (world, settings, lanes, steps) in CASES.items():
         for count in (1, threads):
-            contenders[f"{name}_threads_{count}"] = _steps(make_world(world, settings, lanes, 1, count), steps)
+            contenders[f"{name}_threads_{count}"] = steps_of(make_world(world, settings, lanes, 1, count), steps)
     rates = take_turns(contenders, repeats)
     ratios = {
         f"ratio_{name}_threads_{threads}": ratio(rates[f"{name}_threads_{threads}"], rates[f"{name}_threads_1"])
@@ -35,7 +35,7 @@ def bench_worlds(repeats: int) -> dict[str, Any]:
     return {**as_table(rates, "agent_steps_per_s"), **ratios, "repeats": repeats}
 
 
-def _steps(world: World, count: int) -> Callable[[], int]:
+def steps_of(world: World, count: int) -> Callable[[], int]:
     world.reset()
     actions = random_policy(world)
     alive = next(iter(world.roles.values())).alive
