@@ -2,7 +2,6 @@
 
     python benchmarks/seeds.py template
     python benchmarks/seeds.py cartpole
-    python benchmarks/seeds.py fish
 
 Each seed is a `holdfast train` of its own, one after the other. The table is written to benchmarks/results/ as it
 grows, and a seed that is in it is not run again.
@@ -32,7 +31,6 @@ class Case(NamedTuple):
 CASES = {
     "template": Case(("template",), 0.965),
     "cartpole": Case(("gym:CartPole-v1", "--run.stop_score", "475"), 475.0),
-    "fish": Case(("fish", "--evaluation.final_episodes", "40"), 0.93),
 }
 
 

@@ -11,7 +11,13 @@ import pytest
 from tests.conftest import small_words
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-SMALL_DEMO = {"world.fish": "5", "rollout.lanes": "8", "evaluation.world": '{"fish": 6, "steps": 40}'}
+SMALL_DEMO = {
+    "world.fish": "5",
+    "rollout.lanes": "8",
+    "evaluation.world": '{"fish": 6, "steps": 40}',
+    "schedule.phases": "4:50%,5:50%",
+    "gate.phase_allowance": "1,2",
+}
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)

@@ -56,7 +56,17 @@ CASES = {
     "slip": ("template", {"world.slip": "0.3", "policy.separate": "false"}),
     "gru": ("template", {"policy.core": "gru", "policy.core_size": "8", "learner.minibatch": "64"}),
     "two roles": (PENNIES, {}),
-    "fish": ("fish", {"world.fish": "6", "world.steps": "20", "rollout.lanes": "8", "evaluation.world": "{}"}),
+    "fish": (
+        "fish",
+        {
+            "world.fish": "6",
+            "world.steps": "20",
+            "rollout.lanes": "8",
+            "evaluation.world": "{}",
+            "schedule.phases": "4:50%,6:50%",
+            "gate.phase_allowance": "1,2",
+        },
+    ),
     "gymnasium": ("gym:CartPole-v1", {"rollout.lanes": "4", "rollout.steps": "32", "world.max_steps": "60"}),
     "continuous": ("gym:Pendulum-v1", {"rollout.lanes": "4", "rollout.steps": "16", "world.max_steps": "30"}),
 }

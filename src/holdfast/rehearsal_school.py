@@ -14,7 +14,7 @@ from holdfast.config import Config
 from holdfast.curriculum.deck_spec import parse_stages, print_stages
 from holdfast.curriculum.gate import GateState, decide
 from holdfast.curriculum.gate_settings import FAILURE_KEYS, GateSettings, is_on
-from holdfast.curriculum.schedule import Schedule, parse_schedule, print_schedule
+from holdfast.curriculum.schedule import Schedule, print_schedule, schedule_for
 from holdfast.curriculum.school import SchoolCurriculum
 from holdfast.rollout.evaluate import HELD_OUT
 from holdfast.runs.folder import Run
@@ -87,7 +87,7 @@ def _short_schedule(whole: Config, interval: int) -> tuple[str, int]:
         return "", least
     phases = [
         phase._replace(iterations=_scaled(phase.iterations, interval))
-        for phase in parse_schedule(whole.schedule.phases).phases
+        for phase in schedule_for(whole.schedule, whole.world.fish, whole.run.iterations).phases
     ]
     missing = max(0, least - sum(phase.iterations for phase in phases))
     phases[-1] = phases[-1]._replace(iterations=phases[-1].iterations + missing)
@@ -179,7 +179,8 @@ def school_features(mini: Config, run: Run) -> list[Feature]:
 
 def _schedule_features(mini: Config, trace: list[dict[str, Any]], events: list[dict[str, Any]]) -> list[Feature]:
     found = []
-    phases = list(parse_schedule(mini.schedule.phases).phases) if mini.schedule.phases else []
+    schedule = schedule_for(mini.schedule, mini.world.fish, mini.run.iterations)
+    phases = schedule.phases if mini.schedule.phases else ()
     for number in range(1, len(phases) + 1):
         lines = [line for line in trace if line["phase"] == number]
         if mini.gate.enabled and mini.gate.controls == "schedule" and number > max(mini.gate.phase_allowance):

@@ -120,3 +120,24 @@ def test_boost_texts_are_checked() -> None:
     ):
         assert part in problems
     assert boost_problems(BOOST_DEFAULTS, SCHEDULE) == []
+
+
+def test_shares_fit_a_run_of_any_length() -> None:
+    shares = ScheduleSettings(phases="25:40%,32:30%,40:30%")
+    assert print_schedule(schedule_for(shares, 40, 100)) == "25:40,32:30,40:30"
+    assert print_schedule(schedule_for(shares, 40, 7)) == "25:3,32:2,40:2"
+    assert schedule_for(shares, 40, 1).phase_at(1) in (1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("phases", "words"),
+    [
+        ("25:40%,32:30%", "the shares add up to 70 %"),
+        ("25:40%,32:60", "write all phases as shares, or none"),
+        ("25:0%,32:100%", "must be above 0%"),
+        ("25:x%", "schedule.phases"),
+    ],
+)
+def test_wrong_shares_are_named(phases: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        schedule_for(ScheduleSettings(phases=phases), 40, 10)

@@ -1,4 +1,5 @@
-"""The curriculum schedule: phases of so many fish for so many iterations, written `FISH:ITERATIONS,…`.
+"""The curriculum schedule: phases of so many fish for so many iterations, written `FISH:ITERATIONS,…`, or for a share
+of the run, written `FISH:SHARE%,…`.
 
 Phases and iterations count from 1. What a phase means for the reward and the spawn is in `density` and `boost`.
 """
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from holdfast.curriculum.pairs import parse_pairs, print_pairs, whole_number
+from holdfast.curriculum.pairs import finite_number, number_text, parse_pairs, print_pairs, whole_number
 from holdfast.errors import ConfigError
 from holdfast.options import option
 
@@ -18,7 +19,7 @@ from holdfast.options import option
 class ScheduleSettings:
     """How the school grows during the run."""
 
-    phases: str = option("", "FISH:ITERATIONS,… one item per phase; empty: one phase for the whole run")
+    phases: str = option("", "FISH:ITERATIONS,… or FISH:SHARE%,… one item per phase; empty: one phase")
     phase_reset: Literal["on_change", "always"] = option(
         "on_change", "reset schools at a phase change only if the fish count changes, or always"
     )
@@ -69,8 +70,29 @@ def print_schedule(schedule: Schedule) -> str:
     return print_pairs(schedule.phases)
 
 
+def of_shares(text: str, iterations: int, where: str = "schedule.phases") -> Schedule:
+    """Phases written as shares of the run, `25:40%,40:60%`; a short run may leave a phase without an iteration."""
+    pairs = parse_pairs(text, where, whole_number, _percent, repeats=True)
+    if abs(sum(share for _, share in pairs) - 100) > 1e-6:
+        total = number_text(sum(share for _, share in pairs))
+        raise ConfigError([f"{where} = {text!r}: the shares add up to {total} %, not to 100"])
+    ends = [round(iterations * end / 100) for end in accumulate((share for _, share in pairs), initial=0.0)]
+    return Schedule(tuple(Phase(fish, ends[k + 1] - ends[k]) for k, (fish, _) in enumerate(pairs)))
+
+
+def _percent(text: str) -> float:
+    if not text.endswith("%"):
+        raise ValueError(f"{text!r} is not a share such as 40%; write all phases as shares, or none")
+    share = finite_number(text.removesuffix("%").strip())
+    if not 0 < share <= 100:
+        raise ValueError(f"{text!r} must be above 0% and at most 100%")
+    return share
+
+
 def schedule_for(settings: ScheduleSettings, fish: int, iterations: int) -> Schedule:
     """The schedule of a run of so many iterations; `fish` is the count of its only phase when none is written."""
+    if "%" in settings.phases:
+        return of_shares(settings.phases, iterations)
     schedule = parse_schedule(settings.phases) if settings.phases.strip() else Schedule((Phase(fish, iterations),))
     if schedule.iterations != iterations:
         sum_text = " + ".join(str(phase.iterations) for phase in schedule.phases)

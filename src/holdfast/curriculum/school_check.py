@@ -19,7 +19,7 @@ from holdfast.curriculum.feasibility import Deck, Question, check
 from holdfast.curriculum.feasibility_reference import FloorSpread
 from holdfast.curriculum.findings import Report
 from holdfast.curriculum.gate_check import gate_problems
-from holdfast.curriculum.schedule import parse_schedule, schedule_for
+from holdfast.curriculum.schedule import schedule_for
 from holdfast.curriculum.school import course_of
 from holdfast.curriculum.school_deck import queue_plan
 from holdfast.errors import ConfigError
@@ -49,8 +49,7 @@ def school_problems(config: Config) -> list[str]:
         problems.append(f"deck.stages: {OWN_HARVEST} needs harvest.enabled = true: nothing is harvested otherwise")
     schedule = gathered(schedule_for, config.schedule, config.world.fish, config.run.iterations)
     if schedule is None:
-        schedule = gathered(parse_schedule, config.schedule.phases)
-        return list(dict.fromkeys(problems))
+        return problems
     if schedule.most_fish > config.world.fish:
         problems.append(
             f"schedule.phases has {schedule.most_fish} fish, but world.fish = {config.world.fish} is the room there is"
