@@ -143,6 +143,7 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     nes = add(DOCTOR_NES, "prove that the console is right on this machine", doctor_nes_verb)
     nes.add_argument("--roms", metavar="DIR", help="a folder of public test programs to run as well")
     nes.add_argument("--json", action="store_true", help="print a JSON list")
+    _add_deck(add("deck", "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", deck_verb))
     bench = add("bench", "measure a part against what one would use instead", bench_verb)
     bench.add_argument("part", choices=["train", "world", "nes"], help="PPO end to end; kernels; other emulators")
     bench.add_argument("--json", action="store_true", help="print one JSON object")
@@ -155,6 +156,22 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
 def _add_run(parser: Parser) -> None:
     parser.add_argument("run", metavar="RUN", help="name or folder of a run")
     parser.add_argument("--root", default="runs", help="folder that holds the runs")
+
+
+def _add_deck(deck: Parser) -> None:
+    actions = deck.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
+    harvest = actions.add_parser("harvest", help="play a run's policy and keep the moments before its worst losses")
+    _add_run(harvest)
+    harvest.add_argument("--worst", type=int, default=32, help="episodes to take moments from (default 32)")
+    harvest.add_argument("--episodes", type=int, help="episodes to find them among (default: 5 times as many)")
+    harvest.add_argument("--slow", type=float, default=1.0, help="scale the predator's speed by this (default 1)")
+    harvest.add_argument("--fish", type=int, help="fish per episode (default: as in the run's evaluations)")
+    harvest.add_argument("--checkpoint", help="best, latest, or an iteration's number (default: best if there is one)")
+    harvest.add_argument("-o", "--output", metavar="FILE", required=True, help="the deck; its light twin ends in .json")
+    show = actions.add_parser("show", help="count, histograms and floor of a deck, computed from its items")
+    show.add_argument("deck", metavar="FILE")
+    show.add_argument("--json", action="store_true", help="print one JSON object")
+    show.add_argument("--picture", metavar="FILE", help="also draw it to this .png file")
 
 
 def _add_policy(parser: Parser) -> None:
@@ -312,6 +329,12 @@ def doctor_nes_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.doctor import doctor_nes
 
     return doctor_nes(arguments.roms, arguments.json)
+
+
+def deck_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.decks import harvest_deck, show_deck
+
+    return harvest_deck(arguments) if arguments.action == "harvest" else show_deck(arguments)
 
 
 def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:

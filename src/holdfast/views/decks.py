@@ -1,0 +1,150 @@
+"""Decks on the command line: `deck harvest` makes one from a run's policy, `deck show` says what is in one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.config import Config
+from holdfast.curriculum.deck_errors import DeckError
+from holdfast.curriculum.deck_files import Deck, Source, check_deck, distinct_items, read_deck
+from holdfast.errors import ConfigError
+from holdfast.worlds.api import World
+from holdfast.worlds.registry import OURS, make_world, world_class
+
+EPISODES_PER_WORST = 5  # as in the harvest of a run: the worst 4 of 20
+BAR = 32
+
+
+def harvest_deck(arguments: argparse.Namespace) -> int:
+    """Play a run's policy on seeds of its own and write the worst moments to a deck."""
+    from holdfast.curriculum.harvest import BY_HAND, HarvestRule, harvest, harvest_keys, write_harvest
+    from holdfast.learner.fingerprint import fingerprint
+    from holdfast.rollout.act import PolicyActor
+    from holdfast.runs.folder import find_run
+    from holdfast.runs.reopen import config_of, load_learners
+
+    run = find_run(arguments.run, arguments.root)
+    config = config_of(run)
+    settings = _harvest_settings(config, arguments)
+    which = arguments.checkpoint or ("best" if (run.folder / "checkpoints" / "best").exists() else "latest")
+    learners, saved = load_learners(run, config, which)
+    source = Source(run.name, int(saved.name), fingerprint(learners))
+    rule = HarvestRule(arguments.episodes or EPISODES_PER_WORST * arguments.worst, arguments.worst)
+    keys = harvest_keys(config.evaluation.seed, BY_HAND, rule.episodes)
+    found = harvest(settings, lambda world: PolicyActor(learners), keys, rule, threads=config.rollout.threads)
+    path = write_harvest(Path(arguments.output), settings, found, source, arguments.slow)
+    if path is None:
+        raise DeckError(
+            f"nothing to keep: none of the {rule.worst} worst of {rule.episodes} episodes has a moment with "
+            f"{rule.least_avoidable} avoidable deaths ahead; no deck was written"
+        )
+    print(f"deck: {path} ({len(found.moments)} situations), {path.with_suffix('.json')}")
+    return 0
+
+
+def _harvest_settings(config: Config, arguments: argparse.Namespace) -> Any:
+    problems = []
+    if config.world_name != "fish":
+        problems.append(f"deck harvest: run {arguments.run} plays {config.world_name}; only fish have a harvest")
+    for name in ("worst", "episodes"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            problems.append(f"--{name} {value}: must be at least 1")
+    if arguments.episodes is not None and arguments.episodes < arguments.worst:
+        problems.append(f"--episodes {arguments.episodes}: fewer than the {arguments.worst} worst to take from them")
+    if not 0.0 < arguments.slow <= 10.0:
+        problems.append(f"--slow {arguments.slow:g}: must be above 0 and at most 10")
+    if Path(arguments.output).suffix == ".json":
+        problems.append(f"-o {arguments.output}: .json is the ending of its light twin; use .deck or .npz")
+    if arguments.fish is not None and arguments.fish < 1:
+        problems.append(f"--fish {arguments.fish}: must be at least 1")
+    if problems:
+        raise ConfigError(problems)
+    settings = config.evaluation_world
+    return settings if arguments.fish is None else replace(settings, fish=arguments.fish)
+
+
+def show_deck(arguments: argparse.Namespace) -> int:
+    """What a deck holds, computed from its items."""
+    deck = read_deck(Path(arguments.deck))
+    facts = deck_facts(deck)
+    if arguments.picture:
+        from holdfast.views.deck_picture import write_picture
+
+        facts["picture"] = str(write_picture(deck, Path(arguments.picture), _world_of(deck)))
+    print(json.dumps(facts) if arguments.json else "\n".join(_lines(facts)))
+    return 0
+
+
+def _world_of(deck: Deck, lanes: int | None = None) -> World | None:
+    """The world a full deck's situations were saved in; None for a light deck."""
+    if deck.situations is None:
+        return None
+    if deck.world not in OURS:
+        raise DeckError(f"deck {deck.path} is of world {deck.world}, which this Holdfast does not have")
+    try:
+        settings = world_class(deck.world).Settings(**deck.settings)
+        world = make_world(deck.world, settings, lanes or len(deck), seed=0)
+    except (TypeError, ValueError) as error:
+        raise DeckError(f"deck {deck.path}: manifest.json: settings do not fit world {deck.world}: {error}") from error
+    check_deck(deck, world, settings)
+    return world
+
+
+def deck_facts(deck: Deck) -> dict[str, Any]:
+    """Everything that `deck show` tells, whichever form the deck has."""
+    from holdfast.worlds.fish.decks import velocity_facts
+
+    facts: dict[str, Any] = {"path": str(deck.path), "form": "light" if deck.light else "full", "world": deck.world}
+    facts |= {"items": len(deck), "note": deck.note}
+    if deck.situations is None:
+        assert deck.velocities is not None
+        return facts | {"distinct": len(np.unique(deck.velocities, axis=0))} | velocity_facts(deck.velocities)
+    world = _world_of(deck, lanes=1)
+    assert world is not None
+    facts |= {"distinct": distinct_items(deck.situations), "world_version": deck.situations.version}
+    facts |= {"source": deck.source._asdict(), **world.situation_facts(deck.situations)}
+    facts["steps"] = deck.situations.rows["t"].tolist()
+    facts |= {name: array.tolist() for name, array in deck.per_item.items() if array.ndim == 1}
+    return facts
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    """The facts for people: histograms as bars."""
+    source = facts.get("source")
+    lines = [f"{facts['path']}: a {facts['form']} deck of world {facts['world']}"]
+    lines.append(
+        f"{facts['items']} situations, {facts['distinct']} distinct" + (f"; {facts['note']}" if facts["note"] else "")
+    )
+    if source:
+        lines.append(
+            f"from run {source['run'] or '?'}, iteration {source['iteration']}, policy {source['policy'] or '?'}"
+        )
+    if "floor_share" in facts:
+        fish = ", ".join(str(count) for count in facts["fish"])
+        lines.append(
+            f"{fish} fish; {facts['living_share']:.1%} alive, {facts['floor_share']:.2%} of them beyond rescue"
+        )
+    if "steps" in facts:
+        begun = sum(step == 0 for step in facts["steps"])
+        lines.append(f"{begun} at the beginning of an episode, {len(facts['steps']) - begun} in the middle of one")
+    if "heading_histogram" in facts:
+        lines += ["", "predator heading", *_bars(facts["heading_histogram"], 30.0, "°")]
+        lines += ["", "predator speed", *_bars(facts["speed_histogram"], 0.4, "")]
+    if "picture" in facts:
+        lines += ["", f"picture: {facts['picture']}"]
+    return lines
+
+
+def _bars(counts: list[int], width: float, unit: str) -> list[str]:
+    most = max(max(counts), 1)
+    return [
+        f"  {number * width:5.4g} to {(number + 1) * width:<5.4g}{unit} {count:5d} {'█' * round(BAR * count / most)}"
+        for number, count in enumerate(counts)
+    ]
