@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import NonFinite
-from holdfast.runs.metrics import METRICS, TIMINGS, read_lines
+from holdfast.runs.metrics import METRICS, TIMINGS
+from holdfast.runs.reading import read_lines
 from holdfast.worlds.template.world import TrackSettings, optimal_return
 from tests.conftest import finished_run
 

@@ -16,7 +16,7 @@ from holdfast.config import Config
 from holdfast.errors import CheckpointError, ConfigError
 from holdfast.runs.checkpoint import TENSORS
 from holdfast.runs.folder import Run, create_run, find_run
-from holdfast.runs.metrics import read_lines
+from holdfast.runs.reading import read_lines
 from holdfast.runs.reopen import config_of, config_to_resume
 from holdfast.train import resume, train
 from holdfast.views.terminal import Quiet
@@ -169,9 +169,9 @@ def test_overrides_that_change_what_is_learned_need_consent(tmp_path: Path) -> N
     run, _ = finished_run(tmp_path)
     with pytest.raises(ConfigError, match=r"learner\.lr would change what is learned; add --allow-change"):
         config_to_resume(run, ["--learner.lr", "0.5", "--checkpoint.every", "7"], allow_change=False)
-    config, notes = config_to_resume(run, ["--learner.lr", "0.5"], allow_change=True)
+    config, notes, _ = config_to_resume(run, ["--learner.lr", "0.5"], allow_change=True)
     assert config.learner.lr == 0.5 and notes == ["changed at resume: learner.lr"]
-    config, notes = config_to_resume(run, ["--checkpoint.every", "7"], allow_change=False)
+    config, notes, _ = config_to_resume(run, ["--checkpoint.every", "7"], allow_change=False)
     assert config.checkpoint.every == 7
     assert config_of(run).checkpoint.every == 2
 

@@ -99,6 +99,15 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     _add_output(train)
     resume = add("resume", "go on with a run from its last checkpoint", resume_verb, takes_options=True)
     _add_run(resume)
+    resume.add_argument(
+        "--find", action="store_true", help="RUN is a word: the newest unfinished run that has it in its path or preset"
+    )
+    resume.add_argument(
+        "--relax",
+        metavar="NAMES",
+        default="",
+        help="options or sections that may differ, as in lanes,world: lanes restart",
+    )
     resume.add_argument("--allow-change", action="store_true", help="accept overrides that change what is learned")
     _add_output(resume)
     evaluate = add("evaluate", "judge a run's policy beside the yardsticks, on held-out seeds", evaluate_verb)
@@ -130,9 +139,20 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="with what-if: as in success.ratio.main=0.025"
     )
     gate.add_argument("--json", action="store_true", help="print one JSON object")
+    watch = add("watch", "follow a run that is going on or over, by reading its folder only", watch_verb)
+    _add_run(watch)
+    watch.add_argument(
+        "--once", action="store_true", help="say how it stands and stop; status 1 if a stream is damaged"
+    )
+    watch.add_argument("--json", action="store_true", help="one JSON object per look")
+    watch.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="between two looks (default 1)")
+    _add_checkpoint_tools(
+        add("checkpoint", "inspect, verify, prune or backfill the checkpoints of a run or folder", checkpoint_verb)
+    )
     report = add("report", "write a run's report.html", report_verb)
     _add_run(report)
     runs = add("runs", "list the runs", runs_verb)
+    runs.add_argument("--find", metavar="WORD", help="those at any depth whose path, preset or world has it")
     runs.add_argument("--root", default="runs", help="folder that holds the runs")
     runs.add_argument("--json", action="store_true", help="print a JSON list")
     doctor = add(
@@ -172,6 +192,22 @@ def _add_deck(deck: Parser) -> None:
     show.add_argument("deck", metavar="FILE")
     show.add_argument("--json", action="store_true", help="print one JSON object")
     show.add_argument("--picture", metavar="FILE", help="also draw it to this .png file")
+
+
+def _add_checkpoint_tools(parser: Parser) -> None:
+    parser.add_argument("action", choices=["inspect", "verify", "prune", "backfill"])
+    parser.add_argument("target", metavar="RUN", help="name or folder of a run; for backfill also any folder above")
+    parser.add_argument("--root", default="runs", help="folder that holds the runs")
+    parser.add_argument("--checkpoint", help="with inspect: latest (the default), best, or an iteration's number")
+    parser.add_argument("--keep", type=int, help="with prune: newest ones to keep (default: as configured)")
+    parser.add_argument("--budget-mb", type=float, help="with prune: for all together (default: as configured)")
+    parser.add_argument("--dry-run", action="store_true", help="with prune and backfill: say what would be done")
+    parser.add_argument(
+        "--assume-rollout-steps", type=int, metavar="T", help="with backfill: where it is not written (default 64)"
+    )
+    parser.add_argument("--update-if-lower", action="store_true", help="with backfill: also counts that are too low")
+    parser.add_argument("--no-backup", action="store_true", help="with backfill: keep no .bak of what is changed")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _add_policy(parser: Parser) -> None:
@@ -219,12 +255,19 @@ def resume_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.runs.reopen import config_to_resume, keep_changed_config
     from holdfast.train import resume
 
-    run = find_run(arguments.run, arguments.root)
+    found: list[str] = []
+    if arguments.find:
+        from holdfast.runs.find import run_to_resume
+
+        run, found = run_to_resume(arguments.run, arguments.root)
+    else:
+        run = find_run(arguments.run, arguments.root)
     run.lock()
-    config, notes = config_to_resume(run, options, arguments.allow_change)
+    relax = [name for name in arguments.relax.split(",") if name]
+    config, notes, fresh_lanes = config_to_resume(run, options, arguments.allow_change, relax)
     if notes:
         keep_changed_config(run, config, notes)
-    return _finish(arguments, run, lambda watch: resume(config, run, watch, notes))
+    return _finish(arguments, run, lambda watch: resume(config, run, watch, [*found, *notes], fresh_lanes))
 
 
 def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -> int:
@@ -305,6 +348,21 @@ def gate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return gate_what_if(find_run(arguments.target, arguments.root), arguments.set, arguments.json)
 
 
+def watch_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.runs.folder import find_run
+    from holdfast.views.watch import watch
+
+    if not arguments.every > 0:
+        raise ConfigError([f"--every {arguments.every:g}: must be more than 0"])
+    return watch(find_run(arguments.run, arguments.root).folder, arguments.once, arguments.json, arguments.every)
+
+
+def checkpoint_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.checkpoints import checkpoint_tool
+
+    return checkpoint_tool(arguments)
+
+
 def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.runs.folder import find_run
     from holdfast.views.report import write_report
@@ -316,7 +374,7 @@ def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 def runs_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.run_list import list_runs
 
-    return list_runs(arguments.root, arguments.json)
+    return list_runs(arguments.root, arguments.json, arguments.find)
 
 
 def doctor_verb(arguments: argparse.Namespace, options: list[str]) -> int:

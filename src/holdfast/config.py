@@ -15,7 +15,7 @@ from holdfast.curriculum.density import DensitySettings
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.harvest_settings import HarvestSettings
 from holdfast.curriculum.schedule import ScheduleSettings
-from holdfast.options import OptionInfo, option, options_of
+from holdfast.options import MORE_THAN_0, OptionInfo, option, options_of
 from holdfast.worlds.workers.settings import WorkerSettings
 
 FORMAT = 1  # raised when an older Holdfast could no longer read a run's configuration
@@ -100,6 +100,43 @@ class CheckpointConfig:
 
 
 @dataclass(frozen=True)
+class MetricsConfig:
+    """What a run writes about itself while it goes on."""
+
+    episodes: bool = option(True, "every finished training episode goes to episodes.jsonl", free=True)
+    parquet: bool = option(
+        True, "the newest metrics in latest.parquet, and all in metrics.parquet at the end", free=True
+    )
+    rotate_mb: float = option(0.0, "a stream larger than this is packed away; 0 = never", low=0.0, free=True)
+    rotate_keep: int = option(
+        5, "packed parts of a stream to keep", low=1, only=("metrics.rotate_mb", MORE_THAN_0), free=True
+    )
+    heartbeat_s: float = option(30.0, "between two lines of heartbeat.jsonl; 0 = none", low=0.0, free=True)
+    stall_s: float = option(
+        300.0,
+        "without a sign of life until all stacks are written to traces/",
+        low=1.0,
+        only=("metrics.heartbeat_s", MORE_THAN_0),
+        free=True,
+    )
+    monitor_s: float = option(10.0, "between two lines of resources.jsonl; 0 = none", low=0.0, free=True)
+    slow_step_s: float = option(
+        0.0,
+        "a step of all lanes longer than this is an event; 0 = 20 times the median, at least 1 s",
+        low=0.0,
+        free=True,
+    )
+    slow_step_count: int = option(
+        5, "so many slow steps within the window leave a trace of all stacks", low=1, free=True
+    )
+    slow_step_window_s: float = option(120.0, "the window for slow steps", low=0.0, free=True)
+    hints: bool = option(True, "look for signs of trouble in the metrics, and say what may help", free=True)
+    hint_cooldown: int = option(
+        200, "iterations before a hint is given again", low=1, only=("metrics.hints", (True,)), free=True
+    )
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """The run as a whole."""
 
@@ -128,6 +165,7 @@ class Config:
     deck: DeckSettings = field(default_factory=DeckSettings)
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
+    metrics: MetricsConfig = field(default_factory=MetricsConfig)
     run: RunConfig = field(default_factory=RunConfig)
     workers: WorkerSettings = field(default_factory=WorkerSettings)
 
@@ -149,6 +187,7 @@ SECTIONS: dict[str, type] = {
     "deck": DeckSettings,
     "harvest": HarvestSettings,
     "checkpoint": CheckpointConfig,
+    "metrics": MetricsConfig,
     "run": RunConfig,
     "workers": WorkerSettings,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.config import Config, flat, known_options
 from holdfast.errors import ConfigError
+from holdfast.options import allows
 from holdfast.worlds.api import Role, WorldSpec
 
 
@@ -20,7 +21,7 @@ def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, st
             if governing.startswith("world."):
                 problems.append(f"{key} has no effect: world {config.world_name} has no option {governing}: remove it")
             continue  # a fact that is not known yet
-        if values[governing] not in allowed:
+        if not allows(allowed, values[governing]):
             wanted = " or ".join(str(value) for value in allowed)
             now = values[governing]
             problems.append(f"{key} has no effect while {governing} is {now}, only with {wanted}: remove it")

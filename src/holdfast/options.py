@@ -9,6 +9,13 @@ from collections.abc import Iterator
 from dataclasses import MISSING, Field, field, fields
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+MORE_THAN_0 = ("more than 0",)  # for `only`: while the other option is a positive number
+
+
+def allows(allowed: tuple[Any, ...], value: Any) -> bool:
+    """Does the value of a governing option let the governed one act?"""
+    return value > 0 if allowed == MORE_THAN_0 else value in allowed
+
 
 def option(
     default: Any,
@@ -21,8 +28,8 @@ def option(
 ) -> Any:
     """A field of a frozen settings dataclass.
 
-    `only = ("policy.core", ("gru",))`: the option acts only while that other option has one of those values, and is
-    refused otherwise. `free`: may change at resume without changing what is learned.
+    `only = ("policy.core", ("gru",))`: the option acts only while that other option has one of those values (or is
+    positive: MORE_THAN_0), and is refused otherwise. `free`: may change at resume without changing what is learned.
     """
     metadata = {"meaning": meaning, "low": low, "high": high, "only": only, "free": free}
     if isinstance(default, dict):

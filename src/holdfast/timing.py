@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
 class Clock:
-    """Seconds per phase, inner phases taken out of outer ones so that the shares add up."""
+    """Seconds per phase, inner phases taken out of outer ones so that the shares add up.
+
+    Another thread may read `phase` and `changed` to see what the loop is doing, and since when.
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self.started = time.perf_counter()
+        self.started = self.changed = time.perf_counter()
+        self.phase = "boot"
+        self.observers: dict[str, Callable[[float], None]] = {}  # told how long each visit to a phase took
         self._inside: list[float] = []  # seconds spent in inner phases, per open phase
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
-        begun = time.perf_counter()
+        outer = self.phase if self._inside else "loop"
+        self.phase = phase
+        begun = self.changed = time.perf_counter()
         self._inside.append(0.0)
         try:
             yield
         finally:
-            whole = time.perf_counter() - begun
+            self.phase = outer
+            self.changed = time.perf_counter()
+            whole = self.changed - begun
             self.seconds[phase] = self.seconds.get(phase, 0.0) + whole - self._inside.pop()
             if self._inside:
                 self._inside[-1] += whole
+            if phase in self.observers:
+                self.observers[phase](whole)
 
     @property
     def elapsed_s(self) -> float:

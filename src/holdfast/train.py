@@ -6,15 +6,14 @@ Whoever wants to watch (a terminal, a test) passes a `Watch`; the loop itself pr
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 import psutil
 
 from holdfast.config import Config
 from holdfast.curriculum.live import Curriculum
 from holdfast.curriculum.start import make_curriculum
+from holdfast.errors import CheckpointError
 from holdfast.learner.fingerprint import fingerprint
 from holdfast.learner.ppo import UpdateResult, update
 from holdfast.rollout.act import PolicyActor
@@ -31,7 +30,9 @@ from holdfast.rollout.evaluate import (
 )
 from holdfast.runs.checkpoint import BEST_WORST, Checkpoints, Saved
 from holdfast.runs.folder import Run
-from holdfast.runs.metrics import METRICS, SCHOOL_METRICS, MetricsWriter, Stream, cut_back, known_names, on_disk
+from holdfast.runs.fresh_lanes import restore_without_lanes
+from holdfast.runs.metadata import Lineage, metadata
+from holdfast.runs.recorder import CUT_AT_RESUME, Recorder, cut_streams_back
 from holdfast.runs.signals import StopRequest
 from holdfast.runs.supervised import supervisor_of
 from holdfast.state import initial_state, torch_generator
@@ -49,28 +50,36 @@ class Training:
         self.config, self.run, self.watch = config, run, watch
         self.clock = Clock()
         self.checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
-        self.events = Stream(run.folder / "events.jsonl")
+        self.recorder = Recorder(run.folder, config, self.clock)
         self.supervisor = supervisor_of(config, run)
-        self.state = initial_state(config, self.supervisor)
-        self.curriculum: Curriculum = make_curriculum(config, run.folder, self.decision, self.append)
+        try:
+            self.state = initial_state(config, self.supervisor)
+            self.curriculum: Curriculum = make_curriculum(config, run.folder, self.decision, self.recorder.append)
+        except BaseException:
+            self.recorder.close()
+            raise
+        self.advice: dict[str, int] = {}  # hints that an earlier process gave, and when
+        self.lineage = Lineage()
         self.steps_before = 0
         self.seconds_before: dict[str, float] = {}
         self.scores: dict[str, Summary] = {}  # of the yardsticks, on the seeds used during the run
 
     # --- beginning and continuing ------------------------------------------------------------------------------------
 
-    def start(self, saved: Saved | None = None, notes: list[str] | None = None) -> Result:
-        """Run the loop from the beginning, or from a checkpoint."""
-        notes = [*(notes or []), *self.curriculum.open(self.state.world)]
-        if saved is not None:
-            notes += self._continue_from(saved)
-        else:
-            self.curriculum.begin(self.state.world)
-        self._open_streams()
-        self.event("resumed" if saved else "started", notes=notes)
-        self.watch.started(self.config, self.run, self.state, notes)
+    def start(self, saved: Saved | None = None, notes: list[str] | None = None, fresh_lanes: bool = False) -> Result:
+        """Run the loop from the beginning, or from a checkpoint, with its lanes or with fresh ones."""
+        notes = list(notes or [])
         try:
+            notes += self.curriculum.open(self.state.world)
+            if saved is not None:
+                notes += self._continue_from(saved, fresh_lanes)
+            else:
+                self.curriculum.begin(self.state.world)
+            self.event("resumed" if saved else "started", notes=notes)
+            self.watch.started(self.config, self.run, self.state, notes)
             self._judge_yardsticks()
+            counts = self.state.counts
+            self.recorder.open(self.state.world.spec, counts.iteration, counts.agent_steps, self.advice)
             result = self.loop()
         except Exception as error:
             self.event("failed", error=type(error).__name__, text=str(error))
@@ -81,37 +90,34 @@ class Training:
         self.watch.finished(self.run, result)
         return result
 
-    def go_on(self, notes: list[str] | None = None) -> Result:
+    def go_on(self, notes: list[str] | None = None, fresh_lanes: bool = False) -> Result:
         """From the newest whole checkpoint, or from the first step if none was written yet."""
         if self.checkpoints.names():
             saved, damage = self.checkpoints.load_latest()
-            return self.start(saved, [*(notes or []), *damage])
-        for stream in ("metrics.jsonl", "timing.jsonl", *self.curriculum.streams):
-            cut_back(self.run.folder / stream, 0)
+            return self.start(saved, [*(notes or []), *damage], fresh_lanes)
+        cut_streams_back(self.run.folder, dict.fromkeys((*CUT_AT_RESUME, *self.curriculum.streams), 0))
         return self.start(notes=[*(notes or []), "no checkpoint yet: starting from the first step"])
 
-    def _continue_from(self, saved: Saved) -> list[str]:
-        notes = self.state.restore(saved.arrays, saved.facts["counts"])
-        self.curriculum.restore(saved.facts["curriculum"])
+    def _continue_from(self, saved: Saved, fresh_lanes: bool) -> list[str]:
+        notes: list[str] = []
+        try:
+            if fresh_lanes:
+                restore_without_lanes(self.state, self.config, saved.arrays, saved.facts["counts"])
+            else:
+                notes = self.state.restore(saved.arrays, saved.facts["counts"])
+            self.curriculum.restore(saved.facts["curriculum"])
+        except (KeyError, TypeError) as error:
+            raise CheckpointError(f"checkpoint {saved.name} is not one of this kind of run: {error}") from error
         self.steps_before = self.state.counts.agent_steps
         self.checkpoints.drop_after(self.state.counts.iteration)
         if self.state.counts.best_iteration:  # the process may have died between saving the best and saying so
             self.checkpoints.mark_best(self.state.counts.best_iteration)
-        for stream, position in saved.facts["streams"].items():
-            cut_back(self.run.folder / stream, position)
-        return notes
-
-    def _open_streams(self) -> None:
-        spec = self.state.world.spec
-        roles, columns = [role.name for role in spec.roles], list(spec.columns)
-        board = self.state.counts.iteration if self.config.run.tensorboard else None
-        self.metrics = MetricsWriter(self.run.folder, known_names((*METRICS, *SCHOOL_METRICS), roles, columns), board)
-        self.timing = Stream(self.run.folder / "timing.jsonl")
+        self.advice = saved.facts.get("advice", {})
+        self.lineage = Lineage.of(saved.name, saved.meta)
+        return notes + cut_streams_back(self.run.folder, saved.facts["streams"])
 
     def _close(self) -> None:
-        self.metrics.close()
-        self.timing.close()
-        self.events.close()
+        self.recorder.close()
         self.state.world.close()
         if self.supervisor is not None:
             self.supervisor.close()
@@ -144,11 +150,11 @@ class Training:
                 if self.due(config.evaluation.every):
                     with self.clock("evaluate"):
                         metrics |= self.decide(self.evaluate(self.block, config.evaluation.episodes))
-                self.write(metrics, time.perf_counter() - begun)
+                self.write(metrics, episodes, time.perf_counter() - begun)
                 kept = self.improved or self.curriculum.improved
                 if self.due(config.checkpoint.every) or self.done or stop.received is not None or kept:
                     with self.clock("save"):
-                        self.save()
+                        self.save("final" if self.done else "interrupt" if stop.received is not None else "interval")
             if stop.received is not None:
                 self.event("interrupted", signal=stop.received)
             return self.conclude(stop)
@@ -189,37 +195,28 @@ class Training:
             metrics |= {f"learner.{role}.{name}": value for name, value in result._asdict().items()}
         return metrics | self.curriculum.learned(counts.iteration, episodes, metrics)
 
-    def write(self, metrics: dict[str, float | int], seconds: float) -> None:
+    def write(self, metrics: dict[str, float | int], episodes: Episodes | None, seconds: float) -> None:
         """One line to each stream; the time since the line before, so that what comes after it (saving) is not lost."""
-        self.metrics.write(metrics)
         acted = sum(int(batch.valid.sum()) for batch in self.state.batches.values())
         spent = {name: total - self.seconds_before.get(name, 0.0) for name, total in self.clock.seconds.items()}
         self.seconds_before = dict(self.clock.seconds)
-        self.timing.write(
-            {
-                "iteration": self.state.counts.iteration,
-                "elapsed_s": round(self.clock.elapsed_s, 4),
-                "agent_steps_per_s": round(acted / seconds, 1),
-                "memory_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
-                **{f"phase.{name}_s": round(value, 6) for name, value in spent.items()},
-            }
-        )
-        self.watch.iteration(Progress(self.state.counts, metrics, acted / seconds, self.clock))
+        timing = {
+            "iteration": self.state.counts.iteration,
+            "elapsed_s": round(self.clock.elapsed_s, 4),
+            "agent_steps_per_s": round(acted / seconds, 1),
+            "memory_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
+            **{f"phase.{name}_s": round(value, 6) for name, value in spent.items()},
+        }
+        hints = self.recorder.write(metrics, timing, episodes)
+        self.watch.iteration(Progress(self.state.counts, metrics, acted / seconds, self.clock, hints))
 
     def event(self, kind: str, **facts: object) -> None:
-        moment = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        self.events.write({"event": kind, "time": moment, "iteration": self.state.counts.iteration, **facts})
+        self.recorder.event(kind, self.state.counts.iteration, **facts)
 
     def decision(self, kind: str, **facts: object) -> None:
         """Something the curriculum decided, for the record and for whoever watches."""
         self.event(kind, **facts)
         self.watch.decided(kind, self.state.counts.iteration, facts)
-
-    def append(self, stream: str, line: Mapping[str, Any]) -> None:
-        """A line to one of the curriculum's streams, which are written too rarely to be kept open."""
-        file = Stream(self.run.folder / stream)
-        file.write(line)
-        file.close()
 
     # --- evaluate and decide -----------------------------------------------------------------------------------------
 
@@ -295,13 +292,12 @@ class Training:
 
     # --- save --------------------------------------------------------------------------------------------------------
 
-    def save(self) -> None:
+    def save(self, reason: str) -> None:
         iteration = self.state.counts.iteration
-        streams = {"metrics.jsonl": self.metrics.stream.position(), "timing.jsonl": self.timing.position()}
-        streams |= {name: on_disk(self.run.folder / name) for name in self.curriculum.streams}
-        counts, curriculum = asdict(self.state.counts), self.curriculum.facts()
-        facts = {"counts": counts, "curriculum": curriculum, "streams": streams}
-        self.checkpoints.save(iteration, self.state.arrays(), facts)
+        kept = {"counts": asdict(self.state.counts), "curriculum": self.curriculum.facts()}
+        facts = {**kept, **self.recorder.facts(self.curriculum.streams)}
+        meta = metadata(self.run, self.config, self.state, self.lineage, self.clock.elapsed_s, reason)
+        self.checkpoints.save(iteration, self.state.arrays(), facts, meta)
         if self.improved:
             self.checkpoints.mark_best(iteration)
         if self.curriculum.improved:
@@ -349,6 +345,6 @@ def train(config: Config, run: Run, watch: Watch) -> Result:
     return Training(config, run, watch).start()
 
 
-def resume(config: Config, run: Run, watch: Watch, notes: list[str] | None = None) -> Result:
+def resume(config: Config, run: Run, watch: Watch, notes: list[str] | None = None, fresh_lanes: bool = False) -> Result:
     """Go on from the newest whole checkpoint, or from the first step if none was written yet."""
-    return Training(config, run, watch).go_on(notes)
+    return Training(config, run, watch).go_on(notes, fresh_lanes)

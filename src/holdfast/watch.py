@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from holdfast.config import Config
 from holdfast.rollout.evaluate import Summary
 from holdfast.runs.folder import Run
+from holdfast.runs.hints import Hint
 from holdfast.state import Counts, State
 from holdfast.timing import Clock
 
@@ -22,6 +23,7 @@ class Progress:
     metrics: dict[str, float | int]
     agent_steps_per_s: float
     clock: Clock
+    hints: list[Hint]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ import pytest
 from holdfast.config import Config
 from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, WorldError
 from holdfast.runs.folder import Run, all_runs, create_run, find_run
-from holdfast.runs.metrics import METRICS, MetricsWriter, Stream, cut_back, known_names, read_lines
+from holdfast.runs.metrics import METRICS, MetricsWriter, known_names
+from holdfast.runs.reading import read_lines
+from holdfast.runs.streams import Stream, cut_back
 from tests.conftest import small_config
 
 
@@ -81,7 +83,7 @@ def test_a_damaged_description_is_named(tmp_path: Path) -> None:
 
 def test_a_metric_outside_the_table_cannot_be_logged(tmp_path: Path) -> None:
     names = known_names(METRICS, ["player"], ["return"])
-    writer = MetricsWriter(tmp_path, names, None)
+    writer = MetricsWriter(Stream(tmp_path / "metrics.jsonl"), names, None)
     writer.write({"iteration": 1, "learner.player.entropy": 0.5, "episode.return": 1.0})
     with pytest.raises(WorldError, match=r"'learner\.player\.entropie' is not in the table.*did you mean"):
         writer.write({"iteration": 2, "learner.player.entropie": 0.5})

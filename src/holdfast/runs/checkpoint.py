@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,11 +22,11 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError, DiskFull
+from holdfast.errors import CheckpointError, DiskFull, RunFolderError
 
 FORMAT = 1
 BEST, BEST_WORST = "best", "best-worst"  # by the mean score; by the worst episode
-TENSORS, FACTS, MANIFEST = "state.safetensors", "state.json", "manifest.json"
+TENSORS, FACTS, META, MANIFEST = "state.safetensors", "state.json", "meta.json", "manifest.json"
 
 
 class Saved(NamedTuple):
@@ -34,6 +35,7 @@ class Saved(NamedTuple):
     name: str
     arrays: dict[str, np.ndarray]
     facts: dict[str, Any]  # counts and stream positions
+    meta: dict[str, Any]  # what it says about itself; empty in checkpoints of older versions
 
 
 def name_of(iteration: int) -> str:
@@ -47,10 +49,16 @@ class Checkpoints:
         self.folder = folder
         self.config = config
 
-    def save(self, iteration: int, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> Path:
+    def save(
+        self,
+        iteration: int,
+        arrays: Mapping[str, np.ndarray],
+        facts: dict[str, Any],
+        meta: dict[str, Any] | None = None,
+    ) -> Path:
         """Write one checkpoint, point `latest` to it, and remove what is no longer kept."""
         try:
-            place = self._write(name_of(iteration), arrays, facts)
+            place = self._write(name_of(iteration), arrays, facts, meta)
             point(self.folder / "latest", place.name)
         except OSError as error:
             raise _as_disk_full(error, self.folder) from error
@@ -61,16 +69,23 @@ class Checkpoints:
         if (self.folder / name_of(iteration)).is_dir():
             point(self.folder / pointer, name_of(iteration))
 
-    def _write(self, name: str, arrays: Mapping[str, np.ndarray], facts: dict[str, Any]) -> Path:
+    def _write(
+        self, name: str, arrays: Mapping[str, np.ndarray], facts: dict[str, Any], meta: dict[str, Any] | None
+    ) -> Path:
+        refuse_link(self.folder)
         self.folder.mkdir(exist_ok=True)
         aside, place = self.folder / f".writing-{name}", self.folder / name
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
         try:
-            tensors = save_tensors({key: np.ascontiguousarray(array) for key, array in arrays.items()})
-            text = json.dumps({"format": FORMAT, **facts}, indent=1).encode()
-            sums = {TENSORS: _sum(tensors), FACTS: _sum(text)}
-            for file, content in ((TENSORS, tensors), (FACTS, text), (MANIFEST, json.dumps(sums, indent=1).encode())):
+            contents = {
+                TENSORS: save_tensors({key: np.ascontiguousarray(array) for key, array in arrays.items()}),
+                FACTS: json.dumps({"format": FORMAT, **facts}, indent=1).encode(),
+            }
+            if meta is not None:
+                contents[META] = json.dumps(meta, indent=1).encode()
+            contents[MANIFEST] = manifest_of(contents)
+            for file, content in contents.items():
                 write_synced(aside / file, content)
             sync_folder(aside)
             if place.exists():  # of an earlier life of this run, or the same moment saved twice
@@ -84,9 +99,11 @@ class Checkpoints:
 
     def names(self) -> list[str]:
         """All checkpoints, oldest first."""
+        refuse_link(self.folder)  # else a run whose checkpoints lie behind a link would begin anew
         if not self.folder.is_dir():
             return []
-        return sorted(path.name for path in self.folder.iterdir() if path.name.isdigit() and path.is_dir())
+        found = [path for path in self.folder.iterdir() if path.name.isdecimal() and path.name.isascii()]
+        return sorted(path.name for path in found if path.is_dir() and not path.is_symlink())
 
     def pointed(self, pointer: str) -> str | None:
         try:
@@ -117,59 +134,91 @@ class Checkpoints:
 
     def prune(self) -> None:
         """Keep the newest, the best and the milestones; then the budget, oldest first, never the newest or best."""
-        names = self.names()
         for stale in self.folder.glob(".writing-*"):
             shutil.rmtree(stale, ignore_errors=True)
+        for name in self.doomed():
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def doomed(self) -> list[str]:
+        """What `prune` would remove, oldest first."""
+        names = self.names()
+        if not names:
+            return []
         sacred = {names[-1], self.pointed(BEST), self.pointed(BEST_WORST)}
         kept = sacred | set(names[-self.config.keep :]) | {name for name in names if self._is_milestone(name)}
-        for name in names:
-            if name not in kept:
-                shutil.rmtree(self.folder / name, ignore_errors=True)
-        self._obey_budget(sacred)
+        sizes = {name: folder_bytes(self.folder / name) for name in names if name in kept}
+        for name in list(sizes):
+            if sum(sizes.values()) > self.config.budget_mb * 1e6 and name not in sacred:
+                del sizes[name]
+        return [name for name in names if name not in sizes]
 
     def _is_milestone(self, name: str) -> bool:
         every = self.config.milestone_every
         return every > 0 and int(name) % every == 0
 
-    def _obey_budget(self, sacred: set[str | None]) -> None:
-        sizes = {name: folder_bytes(self.folder / name) for name in self.names()}
-        for name in list(sizes):
-            if sum(sizes.values()) <= self.config.budget_mb * 1e6:
-                return
-            if name not in sacred:
-                shutil.rmtree(self.folder / name, ignore_errors=True)
-                del sizes[name]
-
 
 def load(place: Path) -> Saved:
     """Read and verify one checkpoint folder."""
+    contents = verified(place)
     try:
-        sums = json.loads((place / MANIFEST).read_text())
-        contents = {file: (place / file).read_bytes() for file in (TENSORS, FACTS)}
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"checkpoint {place} is not complete: {error}") from error
-    for file, content in contents.items():
-        if not isinstance(sums, dict) or sums.get(file) != _sum(content):
-            raise CheckpointError(f"checkpoint {place} is damaged: {file} does not match its checksum")
-    try:
-        facts = json.loads(contents[FACTS])
+        facts, meta = json.loads(contents[FACTS]), json.loads(contents.get(META, b"{}"))
         arrays = load_tensors(contents[TENSORS])
-    except (SafetensorError, ValueError) as error:
+    except (SafetensorError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise CheckpointError(f"checkpoint {place} cannot be read: {error}") from error
+    if not isinstance(facts, dict) or not isinstance(meta, dict):
+        raise CheckpointError(f"checkpoint {place} cannot be read: {FACTS} and {META} must be tables")
     if facts.get("format") != FORMAT:
         raise CheckpointError(
             f"checkpoint {place} has format {facts.get('format')}; this Holdfast reads format {FORMAT}: update it"
         )
-    return Saved(place.name, arrays, facts)
+    return Saved(place.name, arrays, facts, meta)
+
+
+def verified(place: Path) -> dict[str, bytes]:
+    """The contents of a checkpoint's files, each as its checksum says."""
+    try:
+        sums = json.loads(read_plain(place / MANIFEST))
+        if not isinstance(sums, dict):
+            raise ValueError(f"{MANIFEST} is not a table")
+        files = [TENSORS, FACTS, *([META] if META in sums else [])]
+        contents = {file: read_plain(place / file) for file in files}
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"checkpoint {place} is not complete: {error}") from error
+    for file, content in contents.items():
+        if sums.get(file) != _sum(content):
+            raise CheckpointError(f"checkpoint {place} is damaged: {file} does not match its checksum")
+    return contents
+
+
+def read_plain(path: Path) -> bytes:
+    """A regular file's content. A link may lead anywhere, and a pipe or a device would never end."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read()
+
+
+def refuse_link(path: Path) -> None:
+    """What a run writes must stay inside its folder."""
+    if path.is_symlink():
+        raise RunFolderError(f"{path} is a link; a run writes only to its own folder: remove the link")
+
+
+def manifest_of(contents: Mapping[str, bytes]) -> bytes:
+    """Checksums of all files but the manifest itself."""
+    sums = {file: _sum(content) for file, content in contents.items() if file != MANIFEST}
+    return json.dumps(sums, indent=1).encode()
 
 
 def folder_bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def point(pointer: Path, name: str) -> None:
     """Replace a small file in one move."""
     aside = pointer.with_name(f".{pointer.name}")
+    aside.unlink(missing_ok=True)
     write_synced(aside, f"{name}\n".encode())
     os.replace(aside, pointer)
 

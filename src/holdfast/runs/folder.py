@@ -13,6 +13,7 @@ import platform
 import subprocess
 import sys
 import time
+import uuid
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any
@@ -20,7 +21,7 @@ from typing import IO, Any
 from holdfast import __version__
 from holdfast.config import Config, to_json
 from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, nearest
-from holdfast.runs.checkpoint import write_synced
+from holdfast.runs.checkpoint import refuse_link, write_synced
 
 RUN_FILE = "run.json"
 PACKAGES = ("numpy", "numba", "torch", "gymnasium", "safetensors")
@@ -45,14 +46,13 @@ class Run:
         return self.folder.name
 
     def lock(self) -> None:
+        refuse_link(self.folder / "lock")
         file = (self.folder / "lock").open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _locked_soon(file):
             file.seek(0)
             holder = file.read().strip() or "unknown"
             file.close()
-            raise RunLocked(f"run {self.name} is in use by process {holder}; wait for it or stop it first") from None
+            raise RunLocked(f"run {self.name} is in use by process {holder}; wait for it or stop it first")
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
@@ -68,7 +68,7 @@ class Run:
         path = self.folder / RUN_FILE
         try:
             found = json.loads(path.read_text())
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise RunFolderError(f"{path} cannot be read: {error}") from error
         if not isinstance(found, dict) or "config" not in found:
             raise RunFolderError(f"{path} is not a run description")
@@ -76,16 +76,42 @@ class Run:
 
     def write_description(self, description: dict[str, Any]) -> None:
         aside = self.folder / f".{RUN_FILE}"
+        aside.unlink(missing_ok=True)
         write_synced(aside, json.dumps(description, indent=1).encode())
         os.replace(aside, self.folder / RUN_FILE)
 
     def write_json(self, place: str, content: Any) -> None:
         """One whole file below the run, replaced in one move."""
         path = self.folder / place
+        refuse_link(path.parent)
         path.parent.mkdir(exist_ok=True)
         aside = path.with_name(f".{path.name}")
+        aside.unlink(missing_ok=True)
         write_synced(aside, json.dumps(content).encode())
         os.replace(aside, path)
+
+
+def _locked_soon(file: IO[str]) -> bool:
+    """Whoever lists the runs holds a shared lock for a moment; a writer holds its own for good."""
+    for _ in range(20):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError:
+            time.sleep(0.01)
+    return False
+
+
+def is_locked(folder: Path) -> bool:
+    """Is a process of this machine writing to the run?"""
+    try:
+        with (folder / "lock").open("r") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def create_run(config: Config, preset: str, command: list[str]) -> Run:
@@ -126,6 +152,7 @@ def _claim(root: Path, wanted: str, preset: str) -> Path:
 def _description(config: Config, preset: str, command: list[str]) -> dict[str, Any]:
     return {
         "format": 1,
+        "id": uuid.uuid4().hex,
         "holdfast": __version__,
         "preset": preset,
         "command": command,

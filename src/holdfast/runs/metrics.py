@@ -6,14 +6,24 @@ seed decides, so that a resumed run's file equals an uninterrupted one's; clock 
 
 from __future__ import annotations
 
-import errno
-import json
-import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
-from holdfast.errors import DiskFull, WorldError, nearest
+from holdfast.errors import WorldError, nearest
+from holdfast.runs.board import Board
+from holdfast.runs.reading import read_lines
+from holdfast.runs.streams import Stream
+
+__all__ = [
+    "HEARTBEATS",
+    "METRICS",
+    "RESOURCES",
+    "TIMINGS",
+    "Metric",
+    "MetricsWriter",
+    "Stream",
+    "known_names",
+    "read_lines",
+]
 
 
 class Metric(NamedTuple):
@@ -73,6 +83,32 @@ TIMINGS = (
     Metric("memory_mb", "MB", "resident memory of the process"),
 )
 
+HEARTBEATS = (
+    Metric("time", "UTC", "when the line was written"),
+    Metric("host", "name", "the machine that the run is on"),
+    Metric("pid", "number", "its process there"),
+    Metric("phase", "name", "what the loop is doing: boot, collect, act, world, learn, evaluate, save, loop, ended"),
+    Metric("iteration", "count", "rollouts collected and learned from"),
+    Metric("agent_steps", "count", "steps that living agents acted in, since the run began"),
+    Metric("iterations_per_s", "1/s", "over the last 8 lines"),
+    Metric("agent_steps_per_s", "1/s", "over the last 8 lines"),
+    Metric("idle_s", "s", "since the loop last went from one phase to another"),
+    Metric("every_s", "s", "until the next line"),
+)
+
+RESOURCES = (
+    Metric("time", "UTC", "when the line was written"),
+    Metric("process_cpu_pct", "%", "of one core, by the run's process"),
+    Metric("process_memory_mb", "MB", "resident memory of the process"),
+    Metric("threads", "count", "of the process"),
+    Metric("system_cpu_pct", "%", "of all cores, by everybody"),
+    Metric("system_memory_pct", "%", "of the machine's memory in use"),
+    Metric("disk_free_mb", "MB", "left where the run folder is"),
+    Metric("gpu_{column}_util_pct", "%", "of a GPU's time in use"),
+    Metric("gpu_{column}_memory_used_mb", "MB", "of a GPU's memory in use"),
+    Metric("gpu_{column}_memory_total_mb", "MB", "that the GPU has"),
+)
+
 
 def known_names(table: tuple[Metric, ...], roles: list[str], columns: list[str]) -> set[str]:
     names: set[str] = set()
@@ -82,84 +118,22 @@ def known_names(table: tuple[Metric, ...], roles: list[str], columns: list[str])
     return names
 
 
-class Stream:
-    """An append-only file of JSON lines, flushed line by line."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: IO[bytes] = path.open("ab")
-
-    def write(self, record: Mapping[str, Any]) -> None:
-        try:
-            self._file.write(json.dumps(record, allow_nan=False).encode() + b"\n")
-            self._file.flush()
-        except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise DiskFull(
-                    f"the disk is full: {self.path} could not be written; earlier lines are whole"
-                ) from error
-            raise
-
-    def position(self) -> int:
-        """Bytes that are safely on disk."""
-        os.fsync(self._file.fileno())
-        return self._file.seek(0, os.SEEK_END)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-def cut_back(path: Path, position: int) -> None:
-    """Forget lines after a checkpoint: the resumed run will write them again."""
-    if path.exists() and path.stat().st_size > position:
-        os.truncate(path, position)
-
-
-def on_disk(path: Path) -> int:
-    """Bytes of a stream that is closed between lines, made safe; 0 where nothing was written yet."""
-    if not path.exists():
-        return 0
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-    return path.stat().st_size
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """All whole lines of a stream; a line torn by a crash is left out."""
-    records = []
-    if path.exists():
-        for line in path.read_bytes().splitlines():
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
-                records.append(record)
-    return records
-
-
 class MetricsWriter:
     """Checks names against the table and writes JSON lines, and TensorBoard if asked."""
 
-    def __init__(self, folder: Path, names: set[str], tensorboard_from: int | None) -> None:
-        self.stream = Stream(folder / "metrics.jsonl")
+    def __init__(self, stream: Stream, names: set[str], board: Board | None) -> None:
+        self.stream, self.board = stream, board
         self._names = names
-        self._board: Any = None
-        if tensorboard_from is not None:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=tensorboard_from + 1)
 
     def write(self, record: dict[str, float | int]) -> None:
         for name in record:
             if name not in self._names:
                 raise WorldError(f"metric {name!r} is not in the table of metrics{nearest(name, list(self._names))}")
         self.stream.write(record)
-        if self._board is not None:
-            for name, value in record.items():
-                self._board.add_scalar(name.replace(".", "/"), value, record["iteration"])
+        if self.board is not None:
+            self.board.write(record)
 
     def close(self) -> None:
         self.stream.close()
-        if self._board is not None:
-            self._board.close()
+        if self.board is not None:
+            self.board.close()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.config import CheckpointConfig, Config, changes_learning, to_json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from holdfast.config import CheckpointConfig, Config, changes_learning, flat, to_json
 from holdfast.config_reading import from_json
 from holdfast.errors import CheckpointError, ConfigError, UnknownName, nearest
 from holdfast.learner.ppo import Learner
@@ -17,21 +20,52 @@ def config_of(run: Run) -> Config:
     return from_json(run.describe()["config"], str(run.folder / "run.json"))[0]
 
 
-def config_to_resume(run: Run, arguments: list[str], allow_change: bool) -> tuple[Config, list[str]]:
-    """The saved configuration with overrides, and what to tell the user. Refuses what would change what is learned."""
+class Reopened(NamedTuple):
+    """How a run goes on: its configuration, what to tell the user, and whether its lanes begin anew."""
+
+    config: Config
+    notes: list[str]
+    fresh_lanes: bool
+
+
+def config_to_resume(run: Run, arguments: list[str], allow_change: bool, relax: Sequence[str] = ()) -> Reopened:
+    """The saved configuration with overrides. Refuses what would change what is learned, unless it is named in `relax`
+    or all changes are allowed; what the weights are made of can never change."""
     config, changed = from_json(run.describe()["config"], str(run.folder / "run.json"), arguments)
-    fixed = sorted(changed & {"run.name", "run.root"})
-    if fixed:
-        raise ConfigError([f"{key} cannot change in a run that exists" for key in fixed])
-    learning = changes_learning(config, changed)
-    if learning and not allow_change:
-        raise ConfigError(
-            [
-                f"{key} would change what is learned; add --allow-change to go on with it all the same"
-                for key in learning
-            ]
-        )
-    return config, [f"changed at resume: {key}" for key in sorted(changed)]
+    relaxed = relaxed_options(relax, config)
+    learning = [key for key in changes_learning(config, changed) if key not in relaxed and not allow_change]
+    problems = [f"{key} cannot change in a run that exists" for key in sorted(changed & {"run.name", "run.root"})]
+    problems += [f"{key} makes other weights: start a new run" for key in sorted(changed) if key.startswith("policy.")]
+    problems += [
+        f"{key} would change what is learned; add --allow-change (or --relax {key}) to go on with it all the same"
+        for key in learning
+    ]
+    idle = sorted(name for name, keys in _named(relax, config).items() if not keys & changed)
+    problems += [f"--relax {name}: nothing of that name is changed: remove it" for name in idle]
+    if problems:
+        raise ConfigError(problems)
+    bound = sorted(key for key in changed & relaxed if key == "rollout.lanes" or key.startswith("world."))
+    notes = [f"changed at resume: {key}" for key in sorted(changed)]
+    if bound:
+        notes.append(f"not an exact resume: all lanes begin new episodes, because of {', '.join(bound)}")
+    return Reopened(config, notes, bool(bound))
+
+
+def relaxed_options(names: Sequence[str], config: Config) -> frozenset[str]:
+    return frozenset(key for keys in _named(names, config).values() for key in keys)
+
+
+def _named(names: Sequence[str], config: Config) -> dict[str, frozenset[str]]:
+    """What each name stands for: an option (`rollout.lanes`, or `lanes` for short), or a section (`world`)."""
+    known = flat(config)
+    found = {
+        name: frozenset(key for key in known if name in (key, key.split(".", 1)[1], key.split(".", 1)[0]))
+        for name in names
+    }
+    unknown = [name for name, keys in found.items() if not keys]
+    if unknown:
+        raise ConfigError([f"--relax {name}: no option or section{nearest(name, list(known))}" for name in unknown])
+    return found
 
 
 def keep_changed_config(run: Run, config: Config, notes: list[str]) -> None:

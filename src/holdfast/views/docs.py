@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.config import SECTIONS
 from holdfast.options import OptionInfo, kind_name, options_of
 from holdfast.presets import presets, read_toml
-from holdfast.runs.metrics import METRICS, SCHOOL_METRICS, TIMINGS, Metric
+from holdfast.runs.metrics import HEARTBEATS, METRICS, RESOURCES, SCHOOL_METRICS, TIMINGS, Metric
 from holdfast.worlds.registry import OURS, world_class
 
 MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
@@ -83,6 +83,10 @@ def metrics_page() -> str:
                 _metric_table(SCHOOL_METRICS),
                 "`timing.jsonl` has the clock times of the same iterations.",
                 _metric_table(TIMINGS),
+                "`heartbeat.jsonl` has signs of life.",
+                _metric_table(HEARTBEATS),
+                "`resources.jsonl` has what the run takes of the machine. What cannot be measured is absent, never 0.",
+                _metric_table(RESOURCES),
             ]
         )
         + "\n"

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from pathlib import Path
 from typing import Any
 
 from holdfast.errors import HoldfastError
-from holdfast.runs.folder import Run, all_runs
-from holdfast.runs.metrics import read_lines
-
-
-def is_locked(folder: Path) -> bool:
-    try:
-        with (folder / "lock").open("r") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+from holdfast.runs.find import find_runs
+from holdfast.runs.folder import Run, all_runs, is_locked
+from holdfast.runs.reading import read_lines
 
 
 def status_of(folder: Path) -> str:
@@ -53,13 +42,18 @@ def describe(run: Run) -> dict[str, Any]:
     }
 
 
-def list_runs(root: str, as_json: bool) -> int:
-    found = [describe(run) for run in all_runs(root)]
+def list_runs(root: str, as_json: bool, word: str | None = None) -> int:
+    """All runs of a folder, or those at any depth below it that a word fits."""
+    if word is None:
+        found = [describe(run) for run in all_runs(root)]
+    else:
+        found = [{**describe(run), "run": str(run.folder.relative_to(root))} for run in find_runs(word, root)]
     if as_json:
         print(json.dumps(found))
         return 0
     if not found:
-        print(f"no runs in {root}/; start one with: holdfast train template")
+        about = "" if word is None else f" that {word!r} fits"
+        print(f"no runs in {root}/{about}; start one with: holdfast train template")
         return 0
     from rich.console import Console
     from rich.table import Table

@@ -110,6 +110,8 @@ class Plain:
 
     def iteration(self, progress: LoopProgress) -> None:
         elapsed = progress.clock.elapsed_s
+        for hint in progress.hints:
+            self.say(f"hint: {hint.text}")
         if elapsed - self.last_s >= self.EVERY_S or progress.counts.iteration == self.total:
             self.last_s = elapsed
             self.say(
@@ -152,6 +154,7 @@ class LiveView:
         self.live = Live(console=console, refresh_per_second=8, transient=True)
         self.last_evaluation = "no evaluation yet"
         self.last_decision = ""
+        self.last_hint = ""
 
     def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None:
         for line in opening(config, run, state):
@@ -171,6 +174,10 @@ class LiveView:
         table.add_row("last evaluation", self.last_evaluation)
         if self.last_decision:
             table.add_row("last decision", self.last_decision)
+        for hint in progress.hints:
+            self.last_hint = f"iteration {progress.counts.iteration}: {hint.text}"
+        if self.last_hint:
+            table.add_row("last hint", self.last_hint, style="yellow")
         self.live.update(Group(self.bar, table))
 
     def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None:

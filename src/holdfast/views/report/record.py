@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from holdfast.runs.folder import Run
-from holdfast.runs.metrics import read_lines
+from holdfast.runs.reading import read_lines
 from holdfast.views.run_list import status_of
 
 LARGEST = 1e300

@@ -1,0 +1,32 @@
+"""Going on with what was learned when the lanes cannot be taken over: another number of them, or another world.
+
+Weights, optimiser, normalisers, counters and generators go on; every lane begins a new episode. Not an exact resume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from holdfast.config import Config
+from holdfast.rng import derive
+from holdfast.rollout.collect import make_memory
+from holdfast.state import Counts, State
+from holdfast.worlds.registry import make_world
+
+
+def restore_without_lanes(
+    state: State, config: Config, arrays: Mapping[str, np.ndarray], counts: Mapping[str, Any]
+) -> None:
+    state.restore_learners(arrays)
+    state.actions.set_state(torch.from_numpy(np.array(arrays["generators/actions"])))
+    state.shuffle.set_state(torch.from_numpy(np.array(arrays["generators/shuffle"])))
+    state.counts = Counts(**counts)
+    state.world.close()
+    seed = int(derive(np.uint64(config.run.seed), np.uint64(state.counts.iteration)) >> np.uint64(1))
+    state.world = make_world(config.world_name, config.world, config.rollout.lanes, seed, config.rollout.threads)
+    state.world.reset()  # with another seed: the first episodes of the run are not lived again
+    state.memory = make_memory(state.learners, config.rollout.lanes)

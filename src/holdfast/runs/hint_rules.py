@@ -1,0 +1,191 @@
+"""The table of signs: when to say something, about which role, on what evidence, and what may help.
+
+Every rule is a pure function of the history. A quantity that was not measured is absent, and a rule that needs it is
+silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from holdfast.runs.history import FIRST, History
+
+Found = Iterator[tuple[str, dict[str, Any]]]  # the role it is about ("" for all), and the evidence
+
+
+class Rule(NamedTuple):
+    """One sign and its advice."""
+
+    name: str
+    look: Callable[[History], Found]
+    advice: str
+
+
+# --- learning ------------------------------------------------------------------------------------------------------
+
+
+def undecided(history: History) -> Found:
+    for role, most in history.facts.max_entropy.items():
+        entropy = history.now(f"learner.{role}.entropy")
+        if entropy is not None and history.share > 0.2 and entropy > 0.98 * most:
+            yield role, {"entropy": entropy, "most": most, "share_of_run": history.share}
+
+
+def collapsed(history: History) -> Found:
+    """Certain of itself, and wrong: no better than chance, or clearing less than half of its episodes."""
+    score, cleared = history.last("evaluation.score"), history.last("evaluation.cleared")
+    poor = cleared is not None and cleared < 0.5
+    if score is not None and history.random_score is not None:
+        poor = poor or score <= history.random_score
+    for role, most in history.facts.max_entropy.items():
+        entropy = history.now(f"learner.{role}.entropy")
+        if poor and entropy is not None and entropy < 0.05 * most:
+            yield role, {"entropy": entropy, "most": most, "score": score, "cleared": cleared}
+
+
+def blind_values(history: History) -> Found:
+    for role in history.facts.roles:
+        explained = history.column(f"learner.{role}.explained_variance", 10)
+        if explained is not None and max(explained) <= 0.0:
+            yield role, {"explained_variance": explained[-1], "iterations": len(explained)}
+
+
+def rate_gone(history: History) -> Found:
+    base = history.facts.base_lr
+    for role in history.facts.roles:
+        lr = history.now(f"learner.{role}.lr")
+        if lr is not None and history.share < 0.95 and lr < 0.01 * base:
+            yield role, {"lr": lr, "base": base, "share_of_run": history.share}
+
+
+def rough_updates(history: History) -> Found:
+    limit = 10.0 * history.facts.max_grad_norm
+    for role in history.facts.roles:
+        norms = history.column(f"learner.{role}.grad_norm", 20)
+        if norms is not None and history.iteration >= 50 and limit > 0.0 and min(norms) > limit:
+            yield role, {"grad_norm": norms[-1], "limit": history.facts.max_grad_norm}
+
+
+def flat_return(history: History) -> Found:
+    """The mean score of training episodes is where it was at the beginning, by two standard errors."""
+    name = f"episode.{history.facts.score}"
+    early = [float(row[name]) for row in history.first if name in row]
+    late = history.column(name, FIRST)
+    if history.share < 0.25 or late is None or len(early) < FIRST or history.iteration < 2 * FIRST:
+        return
+    error = ((stdev(early) ** 2 + stdev(late) ** 2) / FIRST) ** 0.5
+    if abs(fmean(late) - fmean(early)) <= 2.0 * error:
+        yield "", {"first": fmean(early), "now": fmean(late), "standard_error": error}
+
+
+def no_better_than_random(history: History) -> Found:
+    score, chance = history.now("evaluation.score"), history.random_score
+    late = history.iteration >= min(200, history.facts.iterations / 2)
+    if late and score is not None and chance is not None and score <= chance:
+        yield "", {"score": score, "random": chance}
+
+
+def one_action(history: History) -> Found:
+    for role in history.facts.roles:
+        share = history.now(f"evaluation.{role}.top_action_share")
+        if share is not None and share > 0.9:
+            yield role, {"top_action_share": share}
+
+
+# --- episodes ------------------------------------------------------------------------------------------------------
+
+
+def no_episode_ends(history: History) -> Found:
+    steps = history.iteration * history.facts.rollout_steps
+    if history.now("episodes") == 0 and steps > 1000:
+        yield "", {"steps_per_lane": steps}
+
+
+def standing_still(history: History) -> Found:
+    for reason in ("timeout", "stagnation"):
+        ratio = history.now(f"episode.end_{reason}")
+        if ratio is not None and ratio > 0.5:
+            yield "", {f"end_{reason}": ratio}
+
+
+def same_obstacle(history: History) -> Found:
+    furthest = history.column("episode.max_x", 50)
+    lost = (history.now("episode.end_death") or 0.0) + (history.now("episode.end_pit") or 0.0)
+    if lost > 0.95 and furthest is not None and max(furthest[25:]) <= max(furthest[:25]):
+        yield "", {"end_death_or_pit": lost, "max_x": furthest[-1]}
+
+
+def no_distance(history: History) -> Found:
+    distance = history.column("episode.distance", 10)
+    if distance is not None and not any(distance) and not history.now("episode.forced"):
+        yield "", {"distance": 0.0}
+
+
+# --- machine -------------------------------------------------------------------------------------------------------
+
+
+def slower(history: History) -> Found:
+    if history.share <= 0.25 or history.early_s == 0.0 or len(history.speeds) < 20:
+        return
+    early, now = history.early_steps / history.early_s, fmean(history.speeds)
+    if now < 0.5 * early:
+        yield "", {"agent_steps_per_s": now, "in_first_quarter": early}
+
+
+RULES = (
+    Rule(
+        "undecided",
+        undecided,
+        "the policy still acts almost by chance: is the reward seen at all? lower learner.entropy, raise learner.lr",
+    ),
+    Rule("collapsed", collapsed, "the policy decided too early, and badly: raise learner.entropy, lower learner.lr"),
+    Rule(
+        "blind values",
+        blind_values,
+        "values foresee nothing of the returns: check learner.gamma, the reward's scale and what the agents can see",
+    ),
+    Rule(
+        "rate gone",
+        rate_gone,
+        "the learning rate is almost 0 long before the end: raise run.iterations or use lr_schedule = constant",
+    ),
+    Rule(
+        "rough updates", rough_updates, "gradients are far above their limit: lower learner.lr or scale the reward down"
+    ),
+    Rule(
+        "flat return",
+        flat_return,
+        "training episodes score what they scored at the beginning: check that the reward depends on the actions",
+    ),
+    Rule(
+        "no better than random",
+        no_better_than_random,
+        "not better than random play: check learner.gamma, learner.entropy and the terms of the reward",
+    ),
+    Rule(
+        "one action",
+        one_action,
+        "the likeliest action is nearly always the same one: judge with evaluation.sampled = true, or raise learner.lr",
+    ),
+    Rule(
+        "no episode ends",
+        no_episode_ends,
+        "no episode has ended: check that the world terminates or truncates (holdfast doctor --world)",
+    ),
+    Rule(
+        "standing still",
+        standing_still,
+        "most episodes are cut while nothing happens: lower their limits, check the start",
+    ),
+    Rule(
+        "same obstacle",
+        same_obstacle,
+        "episodes end at the same obstacle: raise learner.entropy, or start some of them near it",
+    ),
+    Rule("no distance", no_distance, "no agent gets anywhere: run holdfast doctor, then raise the reward for distance"),
+    Rule(
+        "slower", slower, "the run is at half its early speed: see where the time goes, and what else the machine does"
+    ),
+)

@@ -1,0 +1,48 @@
+"""Metrics as Parquet: the newest row in `latest.parquet`, all rows in `metrics.parquet`, for other programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.runs.reading import read_stream
+
+LATEST, TABLE = "latest.parquet", "metrics.parquet"
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """One column per name, empty where a row does not have it; the file is replaced in one move."""
+    import pyarrow
+    import pyarrow.parquet
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        pyarrow.parquet.write_table(pyarrow.table({name: _typed(column) for name, column in columns.items()}), aside)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _typed(column: list[Any]) -> list[Any]:
+    """One type per column: a number that happens to be whole in one row is still a float."""
+    types = {type(value) for value in column if value is not None}
+    if len(types) < 2:
+        return column
+    kind = float if types == {int, float} else str
+    return [None if value is None else kind(value) for value in column]
+
+
+def write_table(folder: Path) -> Path | None:
+    """All of a run's metrics beside the clock times of the same iterations; nothing if there are none yet."""
+    rows = {row["iteration"]: row for row in read_stream(folder / "metrics.jsonl").records if "iteration" in row}
+    if not rows:
+        return None
+    for timing in read_stream(folder / "timing.jsonl").records:
+        if timing.get("iteration") in rows:
+            rows[timing["iteration"]] = {**timing, **rows[timing["iteration"]]}
+    write_rows(folder / TABLE, list(rows.values()))
+    return folder / TABLE
