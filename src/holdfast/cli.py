@@ -282,9 +282,7 @@ def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -
             watch.close()
         run.unlock()
     if result.outcome != "interrupted" and not arguments.no_report:
-        from holdfast.views.report import write_report
-
-        path = write_report(run.folder)
+        path = _write_report(run)
         if not arguments.quiet:
             print(f"report: {path}", file=sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
@@ -365,10 +363,19 @@ def checkpoint_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.runs.folder import find_run
+
+    print(f"report: {_write_report(find_run(arguments.run, arguments.root))}")
+    return 0
+
+
+def _write_report(run: Any) -> Any:
+    """The page, and all metrics as one table for other programs."""
+    from holdfast.runs.tables import write_table
     from holdfast.views.report import write_report
 
-    print(f"report: {write_report(find_run(arguments.run, arguments.root).folder)}")
-    return 0
+    if run.describe()["config"].get("metrics", {}).get("parquet", True):
+        write_table(run.folder)
+    return write_report(run.folder)
 
 
 def runs_verb(arguments: argparse.Namespace, options: list[str]) -> int:

@@ -137,6 +137,13 @@ class MetricsConfig:
 
 
 @dataclass(frozen=True)
+class MemoryConfig:
+    """What to do when there is not enough memory."""
+
+    auto: bool = option(False, "go on from the last checkpoint with smaller batches, in several steps", free=True)
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """The run as a whole."""
 
@@ -146,6 +153,7 @@ class RunConfig:
     iterations: int = option(100, "collect and learn this often", low=1)
     stop_score: float | None = option(None, "end once an evaluation's mean score reaches this; none = never")
     tensorboard: bool = option(True, "also write TensorBoard files", free=True)
+    allow_slow: bool = option(False, "train also what is hopelessly slow on this machine", free=True)
 
 
 @dataclass(frozen=True)
@@ -166,6 +174,7 @@ class Config:
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
     run: RunConfig = field(default_factory=RunConfig)
     workers: WorkerSettings = field(default_factory=WorkerSettings)
 
@@ -188,6 +197,7 @@ SECTIONS: dict[str, type] = {
     "harvest": HarvestSettings,
     "checkpoint": CheckpointConfig,
     "metrics": MetricsConfig,
+    "memory": MemoryConfig,
     "run": RunConfig,
     "workers": WorkerSettings,
 }

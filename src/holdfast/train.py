@@ -16,7 +16,7 @@ from holdfast.curriculum.start import make_curriculum
 from holdfast.errors import CheckpointError
 from holdfast.learner.fingerprint import fingerprint
 from holdfast.learner.ppo import UpdateResult, update
-from holdfast.rollout.act import PolicyActor
+from holdfast.rollout.act import PolicyActor, Tally
 from holdfast.rollout.collect import collect
 from holdfast.rollout.evaluate import (
     DURING_RUN,
@@ -29,8 +29,11 @@ from holdfast.rollout.evaluate import (
     summary,
 )
 from holdfast.runs.checkpoint import BEST_WORST, Checkpoints, Saved
+from holdfast.runs.device import Pace, refuse_large
 from holdfast.runs.folder import Run
-from holdfast.runs.fresh_lanes import restore_without_lanes
+from holdfast.runs.fresh_lanes import lanes_of, restore_without_lanes
+from holdfast.runs.history import WORKING
+from holdfast.runs.ladder import with_ladder
 from holdfast.runs.metadata import Lineage, metadata
 from holdfast.runs.recorder import CUT_AT_RESUME, Recorder, cut_streams_back
 from holdfast.runs.signals import StopRequest
@@ -54,12 +57,15 @@ class Training:
         self.supervisor = supervisor_of(config, run)
         try:
             self.state = initial_state(config, self.supervisor)
+            refuse_large(self.state.learners, config.run.allow_slow)
             self.curriculum: Curriculum = make_curriculum(config, run.folder, self.decision, self.recorder.append)
         except BaseException:
             self.recorder.close()
             raise
         self.advice: dict[str, int] = {}  # hints that an earlier process gave, and when
         self.lineage = Lineage()
+        self.pace = Pace(config.run.allow_slow)
+        self.top_shares: dict[str, float] = {}  # of the last evaluation, per role
         self.steps_before = 0
         self.seconds_before: dict[str, float] = {}
         self.scores: dict[str, Summary] = {}  # of the yardsticks, on the seeds used during the run
@@ -94,6 +100,7 @@ class Training:
         """From the newest whole checkpoint, or from the first step if none was written yet."""
         if self.checkpoints.names():
             saved, damage = self.checkpoints.load_latest()
+            fresh_lanes = fresh_lanes or lanes_of(saved, self.config) != self.config.rollout.lanes
             return self.start(saved, [*(notes or []), *damage], fresh_lanes)
         cut_streams_back(self.run.folder, dict.fromkeys((*CUT_AT_RESUME, *self.curriculum.streams), 0))
         return self.start(notes=[*(notes or []), "no checkpoint yet: starting from the first step"])
@@ -102,7 +109,7 @@ class Training:
         notes: list[str] = []
         try:
             if fresh_lanes:
-                restore_without_lanes(self.state, self.config, saved.arrays, saved.facts["counts"])
+                restore_without_lanes(self.state, self.config, saved, self.supervisor)
             else:
                 notes = self.state.restore(saved.arrays, saved.facts["counts"])
             self.curriculum.restore(saved.facts["curriculum"])
@@ -208,6 +215,9 @@ class Training:
             **{f"phase.{name}_s": round(value, 6) for name, value in spent.items()},
         }
         hints = self.recorder.write(metrics, timing, episodes)
+        self.pace.check(
+            self.config.rollout.lanes * self.config.rollout.steps, sum(spent.get(name, 0.0) for name in WORKING)
+        )
         self.watch.iteration(Progress(self.state.counts, metrics, acted / seconds, self.clock, hints))
 
     def event(self, kind: str, **facts: object) -> None:
@@ -233,15 +243,17 @@ class Training:
         threads = self.config.rollout.threads
         return Evaluation(self.config.world_name, settings, keys, threads, self.supervisor)
 
-    def learned_actor(self, world: World) -> PolicyActor:
+    def learned_actor(self, world: World, tally: Tally | None = None) -> PolicyActor:
         generator = None
         if self.config.evaluation.sampled:
             generator = torch_generator(self.config.evaluation.seed, SAMPLED_EVALUATION)
-        return PolicyActor(self.state.learners, generator)
+        return PolicyActor(self.state.learners, generator, tally)
 
     def evaluate(self, block: int, count: int) -> Episodes:
         """The policy as it is now, on the block's seeds; kept whole in `evals/`."""
-        episodes = self.evaluation(block, count).play(self.learned_actor)
+        tally = Tally()
+        episodes = self.evaluation(block, count).play(lambda world: self.learned_actor(world, tally))
+        self.top_shares = tally.top_shares()
         name = "final" if block == HELD_OUT else f"{self.state.counts.iteration:06d}"
         self._keep_evaluation(name, {"learned": episodes})
         return episodes
@@ -287,6 +299,7 @@ class Training:
             "evaluation.score_low": found.low,
             "evaluation.score_high": found.high,
             "evaluation.score_worst": found.worst,
+            **{f"evaluation.{role}.top_action_share": share for role, share in self.top_shares.items()},
             **{f"evaluation.{name}": float(episodes[name].mean()) for name in spec.columns},
         }
 
@@ -342,9 +355,18 @@ class Training:
 
 def train(config: Config, run: Run, watch: Watch) -> Result:
     """A new run from its first step."""
-    return Training(config, run, watch).start()
+    return with_ladder(
+        config,
+        run,
+        first=lambda sizes, notes: Training(sizes, run, watch).start(notes=notes),
+        again=lambda sizes, notes: Training(sizes, run, watch).go_on(notes),
+    )
 
 
 def resume(config: Config, run: Run, watch: Watch, notes: list[str] | None = None, fresh_lanes: bool = False) -> Result:
     """Go on from the newest whole checkpoint, or from the first step if none was written yet."""
-    return Training(config, run, watch).go_on(notes, fresh_lanes)
+
+    def again(sizes: Config, more: list[str]) -> Result:
+        return Training(sizes, run, watch).go_on([*(notes or []), *more], fresh_lanes)
+
+    return with_ladder(config, run, first=again, again=again)

@@ -7,6 +7,7 @@ import torch
 
 from holdfast.learner.ppo import Learner
 from holdfast.worlds.api import World
+from holdfast.worlds.spaces import Discrete
 
 
 def as_rows(buffer: np.ndarray) -> torch.Tensor:
@@ -28,10 +29,28 @@ def seen_copy(learner: Learner, raw: torch.Tensor) -> torch.Tensor:
     return seen(learner, raw, torch.empty(raw.shape, dtype=kept))
 
 
+class Tally:
+    """How often each choice was the likeliest one of an agent that was alive, per role with one choice of several."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, np.ndarray] = {}
+
+    def count(self, name: str, learner: Learner, actions: torch.Tensor, alive: np.ndarray) -> None:
+        if isinstance(learner.role.actions, Discrete):
+            found = np.bincount(actions.numpy()[alive.reshape(-1)], minlength=learner.role.actions.n)
+            self.counts[name] = self.counts.get(name, np.int64(0)) + found
+
+    def top_shares(self) -> dict[str, float]:
+        return {name: float(counts.max() / max(1, counts.sum())) for name, counts in self.counts.items()}
+
+
 class PolicyActor:
     """A learned policy as an `Act` for evaluations and videos: all roles, memory reset where an episode begins."""
 
-    def __init__(self, learners: dict[str, Learner], generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, learners: dict[str, Learner], generator: torch.Generator | None = None, tally: Tally | None = None
+    ) -> None:
+        self.tally = tally
         self.learners = learners
         self.generator = generator  # None: the likeliest action
         self.hidden: dict[str, torch.Tensor] = {}
@@ -51,6 +70,8 @@ class PolicyActor:
         self.hidden[name] = output.hidden
         if self.generator is None:
             actions = policy.head.likeliest(output.actions, policy.extra)
+            if self.tally is not None:
+                self.tally.count(name, learner, actions, buffers.alive)
         else:
             actions, _ = policy.head.sample(output.actions, policy.extra, self.generator)
         chosen: np.ndarray = policy.head.for_world(actions).numpy()

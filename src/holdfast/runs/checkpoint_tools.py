@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from holdfast.config import CheckpointConfig
 from holdfast.errors import CheckpointError
-from holdfast.runs.checkpoint import Checkpoints, folder_bytes, verified
+from holdfast.runs.checkpoint import BEST, BEST_WORST, Checkpoints, folder_bytes, verified
+from holdfast.runs.choose import load_checkpoint
 from holdfast.runs.folder import Run
 from holdfast.runs.reading import read_stream
-from holdfast.runs.reopen import config_of, load_checkpoint
 
 STREAMS = ("metrics", "timing", "episodes", "events", "heartbeat", "resources", "workers")
 
@@ -44,7 +44,7 @@ def verify(run: Run) -> list[Verdict]:
     """Every checkpoint against its checksums, the pointers, and the streams."""
     checkpoints = Checkpoints(run.folder / "checkpoints", CheckpointConfig())
     found = [_whole(checkpoints, name) for name in checkpoints.names()]
-    for pointer in ("latest", "best"):
+    for pointer in ("latest", BEST, BEST_WORST):
         if (checkpoints.folder / pointer).exists() and checkpoints.pointed(pointer) is None:
             found.append(Verdict(pointer, False, "names a checkpoint that is not there"))
     return found + [_stream_verdict(run, name) for name in STREAMS if (run.folder / f"{name}.jsonl").exists()]
@@ -68,11 +68,11 @@ def _stream_verdict(run: Run, name: str) -> Verdict:
 
 def prune(run: Run, keep: int | None, budget_mb: float | None, dry_run: bool) -> list[Verdict]:
     """Remove what the configured (or given) limits do not keep; the newest and the best always stay."""
-    config = config_of(run).checkpoint
+    limits = _limits(run)
     config = dataclasses.replace(
-        config,
-        keep=config.keep if keep is None else keep,
-        budget_mb=config.budget_mb if budget_mb is None else budget_mb,
+        limits,
+        keep=limits.keep if keep is None else keep,
+        budget_mb=limits.budget_mb if budget_mb is None else budget_mb,
     )
     checkpoints = Checkpoints(run.folder / "checkpoints", config)
     doomed = checkpoints.doomed()
@@ -81,3 +81,10 @@ def prune(run: Run, keep: int | None, budget_mb: float | None, dry_run: bool) ->
         checkpoints.prune()
     gone = "would be removed" if dry_run else "removed"
     return [Verdict(name, True, f"{size:.2f} MB, {gone if name in doomed else 'kept'}") for name, size in sizes.items()]
+
+
+def _limits(run: Run) -> CheckpointConfig:
+    """As the run was configured, without opening its world."""
+    section = run.describe()["config"].get("checkpoint", {})
+    known = {item.name for item in dataclasses.fields(CheckpointConfig)}
+    return CheckpointConfig(**{name: value for name, value in section.items() if name in known})

@@ -53,6 +53,11 @@ METRICS = (
     Metric("evaluation.score_low", "as the world says", "lower end of its 95 % interval"),
     Metric("evaluation.score_high", "as the world says", "upper end of its 95 % interval"),
     Metric("evaluation.score_worst", "as the world says", "worst evaluation episode"),
+    Metric(
+        "evaluation.{role}.top_action_share",
+        "share",
+        "of the likeliest actions of living agents that are the same one; not with evaluation.sampled",
+    ),
     Metric("evaluation.{column}", "as the world says", "mean of a number over the evaluation episodes"),
 )
 

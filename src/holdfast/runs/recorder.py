@@ -54,11 +54,11 @@ class Recorder:
         moment = self.pulse.iteration if iteration is None else iteration
         self.events.write({"event": kind, "time": utc(), "iteration": moment, **facts})
 
-    def append(self, name: str, line: Mapping[str, Any]) -> None:
+    def append(self, stream: str, line: Mapping[str, Any]) -> None:
         """A line to a stream of another part of the loop, which is resumed like the metrics."""
-        if name not in self.kept:
-            self.kept[name] = Stream(self.folder / name, self.rotation, resumable=True)
-        self.kept[name].write(line)
+        if stream not in self.kept:
+            self.kept[stream] = Stream(self.folder / stream, self.rotation, resumable=True)
+        self.kept[stream].write(line)
 
     # --- the loop's lines --------------------------------------------------------------------------------------------
 

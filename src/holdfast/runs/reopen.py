@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.config import CheckpointConfig, Config, changes_learning, flat, to_json
+from holdfast.config import Config, changes_learning, flat, to_json
 from holdfast.config_reading import from_json
-from holdfast.errors import CheckpointError, ConfigError, UnknownName, nearest
+from holdfast.errors import ConfigError, nearest
 from holdfast.learner.ppo import Learner
-from holdfast.runs.checkpoint import Checkpoints, Saved
+from holdfast.runs.checkpoint import Saved
+from holdfast.runs.choose import load_checkpoint
 from holdfast.runs.folder import Run
 from holdfast.runs.supervised import supervised
 from holdfast.state import fresh_learners, restore_learners
@@ -73,22 +74,6 @@ def keep_changed_config(run: Run, config: Config, notes: list[str]) -> None:
     description = run.describe()
     history = [*description.get("earlier_configs", []), description["config"]]
     run.write_description({**description, "config": to_json(config), "earlier_configs": history, "changes": notes})
-
-
-def load_checkpoint(run: Run, which: str) -> Saved:
-    """`latest`, `best`, or an iteration's number."""
-    checkpoints = Checkpoints(run.folder / "checkpoints", CheckpointConfig())
-    if which == "latest":
-        return checkpoints.load_latest()[0]
-    name = checkpoints.pointed("best") if which == "best" else which.zfill(6)
-    if name is None:
-        raise CheckpointError(f"run {run.name} has no best checkpoint yet: it was never evaluated")
-    if name not in checkpoints.names():
-        known = checkpoints.names()
-        raise UnknownName(
-            f"run {run.name} has no checkpoint {which!r}{nearest(name, known)}; there are {', '.join(known)}"
-        )
-    return checkpoints.load(name)
 
 
 def load_learners(run: Run, config: Config, which: str) -> tuple[dict[str, Learner], Saved]:

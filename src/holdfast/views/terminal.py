@@ -15,6 +15,7 @@ from holdfast.config import Config
 from holdfast.rollout.evaluate import Summary
 from holdfast.runs.folder import Run
 from holdfast.state import State
+from holdfast.views.words import key_numbers, shares_line
 from holdfast.watch import Progress as LoopProgress
 from holdfast.watch import Result
 
@@ -86,10 +87,6 @@ def gate_line(outcome: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def shares_line(shares: dict[str, float]) -> str:
-    return ", ".join(f"{name} {100 * share:.0f}%" for name, share in shares.items() if share >= 0.005)
-
-
 class Plain:
     """One flushed line per event; iterations at most every few seconds."""
 
@@ -128,12 +125,6 @@ class Plain:
 
     def finished(self, run: Run, result: Result) -> None:
         print_result(run, result, Console(file=self.stream, width=100))
-
-
-def key_numbers(metrics: dict[str, float | int]) -> str:
-    """Episode means and entropies, the numbers one looks at first."""
-    wanted = [name for name in metrics if name.startswith("episode.") or name.endswith(".entropy")]
-    return ", ".join(f"{name.removeprefix('episode.').removeprefix('learner.')} {metrics[name]:.3g}" for name in wanted)
 
 
 class LiveView:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.runs.snapshot import Snapshot, Watcher
-from holdfast.views.terminal import key_numbers, shares_line
+from holdfast.views.words import key_numbers, shares_line
 
 COLOURS = {
     "running": "green",
