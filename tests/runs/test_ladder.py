@@ -44,7 +44,7 @@ def test_the_rungs_are_those_that_were_promised() -> None:
     assert rungs(config, roles_of(config)) == LADDER
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 70), st.integers(1, 130), st.sampled_from(["none", "gru"]))
 def test_every_rung_is_a_configuration_that_works_and_no_larger(lanes: int, steps: int, core: str) -> None:
     options = {"rollout.lanes": str(lanes), "rollout.steps": str(steps), "policy.core": core}
@@ -54,7 +54,7 @@ def test_every_rung_is_a_configuration_that_works_and_no_larger(lanes: int, step
     assert len(set(found)) == len(found)
     for above, below in pairwise(found):
         check_against_world(on_rung(config, below), frozenset(), world.spec)
-        assert below.lanes * below.steps * below.minibatch < above.lanes * above.steps * above.minibatch
+        assert below.lanes * below.steps < above.lanes * above.steps and below.minibatch <= found[0].minibatch
         assert below.lanes >= min(lanes, 2) and below.steps >= min(steps, 16)
 
 

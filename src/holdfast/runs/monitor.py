@@ -11,10 +11,12 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from holdfast.config import MetricsConfig
+from holdfast.errors import DiskFull
 from holdfast.runs.heartbeat import Heart, Pulse
 from holdfast.runs.resources import Resources
 from holdfast.runs.slow_steps import SlowSteps
@@ -73,8 +75,9 @@ class Monitor:
         while True:
             try:
                 self.look(time.perf_counter())
-            except Exception as error:  # a full disk must not end the watching, and a thread has no one to raise to
-                self.event("monitor failed", error=type(error).__name__, text=str(error))
+            except Exception as error:  # a thread has no one to raise to, and the run can go on without being watched
+                with suppress(OSError, DiskFull):
+                    self.event("monitor failed", error=type(error).__name__, text=str(error))
                 return
             if self._stop.wait(tick_s):
                 return

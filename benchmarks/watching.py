@@ -1,0 +1,135 @@
+"""What all the watching costs: one run whose watching is switched on and off, block of iterations by block, compared
+pair by pair. CPU seconds count what the monitor's and TensorBoard's threads take, too, and depend less on what else the
+machine does than the clock on the wall; both are told.
+
+    python benchmarks/watching.py [pairs, default 20]
+
+On: heartbeat and resources every second (tighter than the defaults of 30 and 10), slow steps, hints, episodes, Parquet,
+TensorBoard. One thread for kernels and torch, so that no thread waits busily for another. Off: nothing but metrics.jsonl, timing.jsonl and events.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holdfast.config_reading import load_config
+from holdfast.runs.folder import create_run
+from holdfast.runs.monitor import Monitor
+from holdfast.runs.recorder import Recorder
+from holdfast.train import Training
+from holdfast.views.terminal import Quiet
+from holdfast.watch import Progress
+
+ALWAYS = {"rollout.threads": "1", "run.iterations": "1000000", "checkpoint.every": "1000000", "evaluation.every": "0", "run.stop_score": "none"}
+ON = {"metrics.heartbeat_s": "1", "metrics.monitor_s": "1"}
+OFF = {
+    "metrics.heartbeat_s": "0",
+    "metrics.monitor_s": "0",
+    "metrics.episodes": "false",
+    "metrics.parquet": "false",
+    "metrics.hints": "false",
+    "run.tensorboard": "false",
+}
+FISH = """
+[world]
+name = "fish"
+fish = 25
+steps = 120
+[learner]
+minibatch = 10240
+normalize_observations = false
+"""
+BLOCKS = {"template": 20, "fish": 4}  # iterations
+
+
+class Enough(Exception):
+    """All pairs are measured."""
+
+
+@dataclass
+class Switch(Quiet):
+    """Ends a block after so many iterations, and begins the next with watching on or off (on, off, off, on, ...)."""
+
+    block: int
+    pairs: int
+    left: int = 0
+    is_on: bool = True
+    taken: list[tuple[bool, float, float]] = field(default_factory=list)  # on?, CPU seconds, wall seconds
+
+    def open(self, training: Training, off: Recorder) -> None:
+        self.training, self.on_recorder, self.off_recorder = training, training.recorder, off
+
+    def iteration(self, progress: Progress) -> None:
+        self.left -= 1
+        if self.left > 0:
+            return
+        now = time.process_time(), time.perf_counter()
+        if self.left == 0:
+            self.taken.append((self.is_on, now[0] - self.begun[0], now[1] - self.begun[1]))
+        self.on_recorder.monitor.stop()
+        if len(self.taken) == 2 * self.pairs + 2:  # the first pair warms up
+            raise Enough
+        self.is_on = len(self.taken) % 4 in (0, 3)
+        self.training.recorder = self.on_recorder if self.is_on else self.off_recorder
+        if self.is_on:
+            recorder = self.on_recorder
+            recorder.monitor = Monitor(
+                recorder.folder, recorder.config.metrics, recorder.pulse, self.training.clock, recorder.event
+            )
+            recorder.monitor.start()
+        self.left = self.block
+        self.begun = time.process_time(), time.perf_counter()
+
+
+def measure(root: Path, target: str, block: int, pairs: int) -> dict[str, object]:
+    options = {**ALWAYS, "run.root": str(root)}
+    on, _ = load_config(target, [f"--{name}={value}" for name, value in {**options, **ON}.items()])
+    off, _ = load_config(target, [f"--{name}={value}" for name, value in {**options, **OFF}.items()])
+    switch = Switch(block, pairs)
+    training = Training(on, create_run(on, target, ["benchmark"]), switch)
+    beside = Recorder(create_run(off, target, ["benchmark"]).folder, off, training.clock)
+    beside.open(training.state.world.spec, 0, 0, {})
+    switch.open(training, beside)
+    with suppress(Enough):
+        training.start()
+    pairs_taken = [switch.taken[i : i + 2] for i in range(2, len(switch.taken), 2)]
+    cpu = [_overhead(pair, 1) for pair in pairs_taken]
+    wall = [_overhead(pair, 2) for pair in pairs_taken]
+    return {"iterations_per_block": block, "pairs": pairs, "cpu_overhead": spread(cpu), "wall_overhead": spread(wall)}
+
+
+def _overhead(pair: list[tuple[bool, float, float]], index: int) -> float:
+    on = next(block[index] for block in pair if block[0])
+    off = next(block[index] for block in pair if not block[0])
+    return on / off - 1.0  # type: ignore[operator]
+
+
+def spread(values: list[float]) -> dict[str, float]:
+    low, middle, high = statistics.quantiles(values, n=4)
+    return {name: round(value, 4) for name, value in (("median", middle), ("quartile_1", low), ("quartile_3", high))}
+
+
+def main() -> None:
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    found = {}
+    for name, block in BLOCKS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            target = name
+            if name == "fish":  # the preset's settings without its schedule and gate, which need evaluations
+                target = f"{folder}/fish.toml"
+                Path(target).write_text(FISH)
+            found[name] = measure(Path(folder), target, block, pairs)
+        print(f"{name}: {json.dumps(found[name])}", flush=True)
+    path = Path(__file__).parent / "results" / "watching.json"
+    path.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
