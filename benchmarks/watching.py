@@ -5,7 +5,8 @@ machine does than the clock on the wall; both are told.
     python benchmarks/watching.py [pairs, default 20]
 
 On: heartbeat and resources every second (tighter than the defaults of 30 and 10), slow steps, hints, episodes, Parquet,
-TensorBoard. One thread for kernels and torch, so that no thread waits busily for another. Off: nothing but metrics.jsonl, timing.jsonl and events.jsonl.
+TensorBoard. Off: nothing but metrics.jsonl, timing.jsonl and events.jsonl. One thread for kernels and torch, so that no
+thread waits busily for another.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ from holdfast.train import Training
 from holdfast.views.terminal import Quiet
 from holdfast.watch import Progress
 
-ALWAYS = {"rollout.threads": "1", "run.iterations": "1000000", "checkpoint.every": "1000000", "evaluation.every": "0", "run.stop_score": "none"}
+ALWAYS = {
+    "rollout.threads": "1",
+    "run.iterations": "1000000",
+    "checkpoint.every": "1000000",
+    "evaluation.every": "0",
+    "run.stop_score": "none",
+}
 ON = {"metrics.heartbeat_s": "1", "metrics.monitor_s": "1"}
 OFF = {
     "metrics.heartbeat_s": "0",

@@ -98,12 +98,18 @@ class Training:
 
     def go_on(self, notes: list[str] | None = None, fresh_lanes: bool = False) -> Result:
         """From the newest whole checkpoint, or from the first step if none was written yet."""
-        if self.checkpoints.names():
-            saved, damage = self.checkpoints.load_latest()
-            fresh_lanes = fresh_lanes or lanes_of(saved, self.config) != self.config.rollout.lanes
-            return self.start(saved, [*(notes or []), *damage], fresh_lanes)
-        cut_streams_back(self.run.folder, dict.fromkeys((*CUT_AT_RESUME, *self.curriculum.streams), 0))
-        return self.start(notes=[*(notes or []), "no checkpoint yet: starting from the first step"])
+        try:
+            found = self.checkpoints.load_latest() if self.checkpoints.names() else None
+            if found is None:
+                cut_streams_back(self.run.folder, dict.fromkeys((*CUT_AT_RESUME, *self.curriculum.streams), 0))
+        except BaseException:
+            self._close()
+            raise
+        if found is None:
+            return self.start(notes=[*(notes or []), "no checkpoint yet: starting from the first step"])
+        saved, damage = found
+        fresh_lanes = fresh_lanes or lanes_of(saved, self.config) != self.config.rollout.lanes
+        return self.start(saved, [*(notes or []), *damage], fresh_lanes)
 
     def _continue_from(self, saved: Saved, fresh_lanes: bool) -> list[str]:
         notes: list[str] = []
