@@ -58,9 +58,9 @@ def test_every_rung_is_a_configuration_that_works_and_no_larger(lanes: int, step
         assert below.lanes >= min(lanes, 2) and below.steps >= min(steps, 16)
 
 
-def run_with(folder: Path, monkeypatch: pytest.MonkeyPatch, fits: int, kind: Exception, at: int = 3) -> tuple[Run, Any]:
+def run_with(folder: Path, monkeypatch: pytest.MonkeyPatch, fits: int, kind: Exception, at: int = 2) -> tuple[Run, Any]:
     """A run that is out of memory in iteration `at` of each process, unless it is on rung `fits` or below."""
-    config = small_config(**{**OPTIONS, "run.root": str(folder), "run.iterations": "6", "checkpoint.every": "1"})
+    config = small_config(**{**OPTIONS, "run.root": str(folder), "run.iterations": "8", "checkpoint.every": "1"})
     run = create_run(config, "template", ["test"])
     real = loop.collect
 
@@ -85,9 +85,9 @@ def test_each_rung_is_reached_and_the_run_goes_on_from_its_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fits: int
 ) -> None:
     run, result = run_with(tmp_path, monkeypatch, fits, MemoryError())
-    assert result.outcome == "finished" and result.counts.iteration == 6
+    assert result.outcome == "finished" and result.counts.iteration == 8
     assert sizes(config_of(run)) == LADDER[fits]
-    assert [row["iteration"] for row in read_lines(run.folder / "metrics.jsonl")] == [1, 2, 3, 4, 5, 6]
+    assert [row["iteration"] for row in read_lines(run.folder / "metrics.jsonl")] == [1, 2, 3, 4, 5, 6, 7, 8]
     resumed = [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == "resumed"]
     assert len(resumed) == fits and all("out of memory" in event["notes"][0] for event in resumed)
     assert len(run.describe()["earlier_configs"]) == fits
