@@ -61,6 +61,8 @@ class Training:
             self.curriculum: Curriculum = make_curriculum(config, run.folder, self.decision, self.recorder.append)
         except BaseException:
             self.recorder.close()
+            if self.supervisor is not None:
+                self.supervisor.close()
             raise
         self.advice: dict[str, int] = {}  # hints that an earlier process gave, and when
         self.lineage = Lineage()
