@@ -23,8 +23,8 @@ class Clock:
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
         outer = self.phase if self._inside else "loop"
-        self.phase = phase
         begun = self.changed = time.perf_counter()
+        self.phase = phase  # after `changed`, and before it at the end: a reader never takes an older moment for ours
         self._inside.append(0.0)
         try:
             yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from holdfast.config import CheckpointConfig
 from holdfast.errors import CheckpointError
-from holdfast.runs.checkpoint import FACTS, MANIFEST, TENSORS, Checkpoints, load
+from holdfast.runs.checkpoint import FACTS, MANIFEST, TENSORS, Checkpoints, load, manifest_of
 
 ARRAYS = {
     "weights": np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -140,3 +141,54 @@ def test_leftovers_of_a_killed_write_are_ignored_and_removed(tmp_path: Path) -> 
     assert kept.load_latest()[0].name == "000001"
     kept.save(2, ARRAYS, {})
     assert not half.exists()
+
+
+def forged(place: Path, content: bytes) -> Path:
+    """A checkpoint whose arrays are these bytes, with checksums that agree."""
+    contents = {TENSORS: content, FACTS: (place / FACTS).read_bytes()}
+    (place / TENSORS).write_bytes(content)
+    (place / MANIFEST).write_bytes(manifest_of(contents))
+    return place
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        (2**60).to_bytes(8, "little") + b"{}",  # a header of an exabyte
+        (10**8).to_bytes(8, "little") + b"{" * 1000,
+        (2).to_bytes(8, "little") + b"{}" + b"more",
+        (62).to_bytes(8, "little") + b'{"a":{"dtype":"F32","shape":[9000000000],"data_offsets":[0,4]}}' + bytes(4),
+        b"",
+    ],
+)
+def test_headers_that_lie_are_refused(tmp_path: Path, content: bytes) -> None:
+    place = checkpoints(tmp_path).save(1, ARRAYS, {})
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load(forged(place, content))
+
+
+@pytest.mark.parametrize("file", [TENSORS, FACTS, MANIFEST])
+def test_links_and_pipes_are_not_read(tmp_path: Path, file: str) -> None:
+    place = checkpoints(tmp_path).save(1, ARRAYS, {})
+    content = (place / file).read_bytes()
+    (tmp_path / "elsewhere").write_bytes(content)
+    (place / file).unlink()
+    (place / file).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CheckpointError, match="not complete"):
+        load(place)
+    (place / file).unlink()
+    os.mkfifo(place / file)
+    with pytest.raises(CheckpointError, match="not a regular file"):
+        load(place)
+
+
+def test_a_linked_checkpoint_is_neither_used_nor_removed(tmp_path: Path) -> None:
+    kept = checkpoints(tmp_path, keep=1)
+    (tmp_path / "other").mkdir()
+    outside = checkpoints(tmp_path / "other").save(9, ARRAYS, {})
+    kept.save(1, ARRAYS, {})
+    (kept.folder / "000009").symlink_to(outside)
+    kept.save(2, ARRAYS, {})
+    assert kept.names() == ["000002"] and (outside / TENSORS).exists()
+    (kept.folder / "latest").write_text("../../other/checkpoints/000009\n")
+    assert kept.pointed("latest") is None

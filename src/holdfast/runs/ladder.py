@@ -19,6 +19,7 @@ from holdfast.learner.batch import make_batch
 from holdfast.runs.errors import OutOfMemory
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import keep_changed_config
+from holdfast.runs.supervised import supervised
 from holdfast.worlds.api import Role
 from holdfast.worlds.registry import make_world
 
@@ -87,11 +88,12 @@ def batch_bytes(rung: Rung, roles: Sequence[Role], core_size: int) -> int:
 
 
 def roles_of(config: Config) -> tuple[Role, ...]:
-    world = make_world(config.world_name, config.world, 1, seed=0)
-    try:
-        return world.spec.roles
-    finally:
-        world.close()
+    with supervised(config) as supervisor:
+        world = make_world(config.world_name, config.world, 1, seed=0, supervisor=supervisor)
+        try:
+            return world.spec.roles
+        finally:
+            world.close()
 
 
 Go = Callable[[Config, list[str]], Outcome]

@@ -93,8 +93,9 @@ class Monitor:
             faulthandler.dump_traceback_later(self._patience_s(), file=self._held)
             if self.heart.stalled(now_s, idle_s):
                 self._trace("stall", f"no sign of life for {idle_s:.0f} s", idle_s=round(idle_s, 1))
-        if self.clock.phase == STEP:
-            self._catch(now_s, idle_s)
+        begun = self.clock.changed
+        if self.clock.phase == STEP and self.clock.changed == begun:
+            self._catch(now_s, begun)
 
     def _beat(self, now_s: float, phase: str) -> None:
         self.streams["heartbeat"].write(self.heart.beat(now_s, now_s - self.clock.changed, phase, self.pulse))
@@ -102,9 +103,9 @@ class Monitor:
     def _sample(self) -> None:
         self.streams["resources"].write(self.resources.sample())
 
-    def _catch(self, now_s: float, lasting_s: float) -> None:
+    def _catch(self, now_s: float, begun: float) -> None:
         """The step that would bring a trace is traced while it lasts: afterwards its stack is gone."""
-        begun = self.clock.changed
+        lasting_s = now_s - begun
         if begun != self.caught_since and lasting_s > self.slow.threshold_s and self.slow.is_last_before_trace(now_s):
             self.caught_since = begun
             self._trace("slow_step", f"a step of all lanes has lasted {lasting_s:.1f} s", step_s=round(lasting_s, 3))
