@@ -14,8 +14,8 @@ from holdfast.rehearsals import rehearse_run
 from holdfast.views.terminal import Quiet
 
 QUICK = {
-    "evaluation.world": '{"fish": 24, "steps": 80}',
-    "gate.success_p10": "70",
+    "evaluation.world": '{"fish": 32, "steps": 100}',
+    "gate.success_p10": "90",
     "rollout.threads": "1",
     "harvest.episodes": "4",
     "learner.engine": "torch",

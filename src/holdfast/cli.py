@@ -151,6 +151,9 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     )
     report = add("report", "write a run's report.html", report_verb)
     _add_run(report)
+    report.add_argument(
+        "--films", action="store_true", help="film the worst episodes of every evaluation that kept them"
+    )
     runs = add("runs", "list the runs", runs_verb)
     runs.add_argument("--find", metavar="WORD", help="those at any depth whose path, preset or world has it")
     runs.add_argument("--root", default="runs", help="folder that holds the runs")
@@ -364,17 +367,19 @@ def checkpoint_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.runs.folder import find_run
 
-    print(f"report: {_write_report(find_run(arguments.run, arguments.root))}")
+    print(f"report: {_write_report(find_run(arguments.run, arguments.root), arguments.films)}")
     return 0
 
 
-def _write_report(run: Any) -> Any:
-    """The page, and all metrics as one table for other programs."""
+def _write_report(run: Any, all_films: bool = False) -> Any:
+    """The page with films of the worst episodes, and all metrics as one table for other programs."""
     from holdfast.runs.tables import write_table
     from holdfast.views.report import write_report
+    from holdfast.views.school_films import film_worst
 
     if run.describe()["config"].get("metrics", {}).get("parquet", True):
         write_table(run.folder)
+    film_worst(run.folder, all_films)
     return write_report(run.folder)
 
 

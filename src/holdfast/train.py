@@ -41,7 +41,7 @@ from holdfast.runs.supervised import supervisor_of
 from holdfast.state import initial_state, torch_generator
 from holdfast.timing import Clock
 from holdfast.watch import Progress, Result, Watch, peak_memory_mb
-from holdfast.worlds.api import Episodes, World
+from holdfast.worlds.api import Act, Episodes, World
 
 SAMPLED_EVALUATION = 4  # purpose of a torch generator
 
@@ -260,7 +260,12 @@ class Training:
     def evaluate(self, block: int, count: int) -> Episodes:
         """The policy as it is now, on the block's seeds; kept whole in `evals/`."""
         tally = Tally()
-        episodes = self.evaluation(block, count).play(lambda world: self.learned_actor(world, tally))
+
+        def make_act(world: World) -> Act:
+            act = self.learned_actor(world, tally)
+            return act if block == HELD_OUT else self.curriculum.watching(act, world)
+
+        episodes = self.evaluation(block, count).play(make_act)
         self.top_shares = tally.top_shares()
         name = "final" if block == HELD_OUT else f"{self.state.counts.iteration:06d}"
         self._keep_evaluation(name, {"learned": episodes})

@@ -13,13 +13,16 @@ from holdfast.config import Config
 from holdfast.config_checks import check_against_world
 from holdfast.config_reading import load_config
 from holdfast.curriculum.dealing import Dealer
+from holdfast.curriculum.deck_files import read_deck
 from holdfast.curriculum.deck_queue import Block
+from holdfast.curriculum.school_replay import read_replays, tracks_path
 from holdfast.errors import ConfigError
 from holdfast.runs.checkpoint import load
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import SCHOOL_METRICS, read_lines
 from holdfast.train import Training, resume
 from holdfast.views.dry_run import spec_of
+from holdfast.views.school_films import frames
 from holdfast.views.terminal import Quiet
 from tests.conftest import finished_run
 
@@ -94,6 +97,20 @@ def test_the_deck_is_dealt_at_resets_and_its_files_are_kept_with_the_run(in_fold
     assert trace[-1]["deck"]["entered"] == ["a", "b", "own"]
     harvested = [line for line in read_lines(run.folder / "events.jsonl") if line["event"] == "harvest"]
     assert len(harvested) == 6 and all((run.folder / line["file"]).is_file() for line in harvested if line["file"])
+
+
+def test_the_worst_episodes_are_kept_as_they_were_judged_and_can_be_filmed(in_folder: Path) -> None:
+    run = school_run(in_folder)
+    judged = read_lines(run.folder / "eval_history.jsonl")[-1]
+    worst = read_replays(tracks_path(run.folder, 6))
+    order = sorted(range(4), key=lambda episode: judged["final_alive"][episode])
+    assert len(worst) == 2 and judged["final_alive"][worst[0].episode] == judged["final_alive"][order[0]]
+    assert worst[0].death_step.tolist() == judged["death_steps"][worst[0].episode]
+    assert len(worst[0].fish) == 40 and len(read_deck(run.folder / "decks/worst_iter0006.npz")) == 2
+    moved = np.hypot(*(worst[0].fish[0] - worst[0].fish[-1]).astype(float).T)
+    assert moved.max() > 1.0
+    drawn = list(frames(worst[0], stride=20))
+    assert len(drawn) == 2 and drawn[0].shape == (480, 480, 3) and (drawn[0] != drawn[1]).any()
 
 
 def _state(run: Run, iteration: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -39,7 +39,9 @@ class DeckSettings:
     warn_ratio: float = option(0.7, "warn once this share of the deck or less is left", low=0.0, high=1.0)
     warn_patience: int = option(2, "iterations in a row before the warning", low=1)
     min_reinjections: str = option("", "type:count,… how often a type must come back after another was dealt")
-    replay_count: int = option(2, "worst episodes of each evaluation to film and keep", low=0)
+    replay_count: int = option(
+        2, "worst episodes of each evaluation to keep: tracks to film, beginnings as a deck", low=0, free=True
+    )
 
 
 class Stage(NamedTuple):

@@ -54,6 +54,10 @@ class Curriculum:
         """The settings the next evaluation is played under."""
         return settings
 
+    def watching(self, act: Act, world: World) -> Act:
+        """The policy of an evaluation during the run, wrapped if its episodes are to be written down."""
+        return act
+
     def judge(
         self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act], policy: str
     ) -> Numbers:

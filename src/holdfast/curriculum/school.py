@@ -16,6 +16,7 @@ import numpy as np
 from holdfast.config import Config
 from holdfast.curriculum.course import Conditions, Course
 from holdfast.curriculum.criteria import Measured
+from holdfast.curriculum.deck_files import Source
 from holdfast.curriculum.deck_queue import episode_limit, first_limit
 from holdfast.curriculum.gate import GateState, decide, phase_limit
 from holdfast.curriculum.live import Append, Curriculum, Numbers, Tell
@@ -23,6 +24,7 @@ from holdfast.curriculum.record import Record
 from holdfast.curriculum.schedule import schedule_for
 from holdfast.curriculum.school_deck import SchoolDeck
 from holdfast.curriculum.school_records import SchoolRecords, training_numbers
+from holdfast.curriculum.school_replay import Tracks, keep_worst
 from holdfast.worlds.api import Act, Episodes, Plan, World
 from holdfast.worlds.fish.evaluation import evaluated_schools
 from holdfast.worlds.fish.measure import Evaluated, final_share, measure
@@ -47,8 +49,7 @@ def worst_gap(schools: Evaluated) -> float:
 class SchoolCurriculum(Curriculum):
     """A run's schedule, gate and deck."""
 
-    streams = ("schedule_trace.jsonl", "eval_history.jsonl", "gate_debug.jsonl", "step_one_clusters.jsonl",
-               "spawn_stats.jsonl")  # fmt: skip
+    streams = ("schedule_trace.jsonl", "eval_history.jsonl", "gate_debug.jsonl")
 
     def __init__(self, config: Config, folder: Path, tell: Tell, append: Append) -> None:
         self.config, self.folder, self.tell = config, folder, tell
@@ -56,6 +57,7 @@ class SchoolCurriculum(Curriculum):
         self.gate = GateState()
         self.now: Conditions | None = None
         self.best_gap: float | None = None
+        self.tracks: Tracks | None = None  # of the evaluation under way
         self.final: dict[str, Any] = {}  # what the last evaluation, on held-out seeds, measured
         self._improved = False
         self.deck = SchoolDeck(config, self.course, folder, tell)
@@ -139,6 +141,12 @@ class SchoolCurriculum(Curriculum):
             return replace(settings, boost=self.now.boost)
         return settings
 
+    def watching(self, act: Act, world: World) -> Act:
+        if not self.config.deck.replay_count:
+            return act
+        self.tracks = Tracks(act, world)
+        return self.tracks
+
     def judge(
         self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act], policy: str
     ) -> Numbers:
@@ -146,6 +154,10 @@ class SchoolCurriculum(Curriculum):
         record = self._decide(iteration, numbers) if self.config.gate.enabled else None
         self.records.evaluated(iteration, episodes, schools, numbers, record, self.deck.type)
         self._keep_best(numbers["worst_gap"])
+        if self.tracks is not None:
+            source = Source(self.folder.name, iteration, policy)
+            keep_worst(self.folder, self.tracks, episodes, settings, self.config.deck.replay_count, source)
+            self.tracks = None
         now = settings if self.now is None else replace(settings, fish=self.now.fish)
         self.deck.after_evaluation(iteration, episodes, now, make_act, policy)
         logged = {f"evaluation.{name}": float(numbers[name]) for name in (*LOGGED, "worst_gap")}

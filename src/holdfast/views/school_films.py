@@ -1,0 +1,46 @@
+"""Films of a school's worst episodes, from the tracks that its evaluations left in the run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from holdfast.curriculum.school_replay import MEDIA, Replay, read_replays
+from holdfast.views.video import write_video
+from holdfast.worlds.fish.draw import picture
+from holdfast.worlds.fish.school import TIME_STEP, make_school
+
+FPS = 20
+NEWEST = 2  # evaluations whose films are made without being asked
+
+
+def frames(replay: Replay, stride: int = 1) -> Iterator[np.ndarray]:
+    """The recorded episode, drawn from above; dead fish are marked where they died."""
+    steps, fish = replay.fish.shape[:2]
+    school = make_school(1, fish)
+    school.n_fish[0] = fish
+    alive = np.zeros((1, fish), np.bool_)
+    positions, predator = replay.fish.astype(np.float32), replay.predator.astype(np.float32)
+    for t in range(0, steps, stride):
+        after = min(t + 1, steps - 1)
+        school.fish_pos[0] = positions[t]
+        school.fish_vel[0] = (positions[after] - positions[t]) / TIME_STEP
+        school.pred_pos[0] = predator[t]
+        school.pred_vel[0] = (predator[after] - predator[t]) / TIME_STEP
+        alive[0] = (replay.death_step < 0) | (replay.death_step > t)
+        yield picture(school, alive, t, 0)
+
+
+def film_worst(folder: Path, all_of_them: bool = False) -> list[Path]:
+    """MP4 files of the worst episodes: of the newest evaluations, or of all; those already there are left alone."""
+    made = []
+    files = sorted((folder / MEDIA).glob("worst_iter*.npz"))
+    for path in files if all_of_them else files[-NEWEST:]:
+        for rank, replay in enumerate(read_replays(path), start=1):
+            film = path.with_name(f"{path.stem}_{rank}.mp4")
+            if not film.exists():
+                write_video(film, frames(replay, stride=2), fps=FPS)
+            made.append(film)
+    return made
