@@ -26,7 +26,7 @@ Every option of docs/config.md can be set with --section.key value, names in ful
 Exit status: 0 done, 1 failed, 2 bad input, 130/143 interrupted (state saved)."""
 
 
-DOCTOR_NES = "doctor-nes"
+DOCTORS = {"nes": "doctor-nes", "backends": "doctor-backends"}  # `doctor nes`, `doctor backends`
 
 
 class Parser(argparse.ArgumentParser):
@@ -62,8 +62,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(words: list[str]) -> int:
     parser, verbs = make_parser()
-    if words[:2] == ["doctor", "nes"]:  # a verb of its own: `doctor` alone takes options with free values after it
-        words = [DOCTOR_NES, *words[2:]]
+    if words[:1] == ["doctor"] and words[1:2] and words[1] in DOCTORS:
+        words = [DOCTORS[words[1]], *words[2:]]  # verbs of their own: `doctor` alone takes options with free values
     first = next((word for word in words if not word.startswith("-")), None)
     if first is not None and first not in verbs:
         raise ConfigError([f"no verb {first!r}{nearest(first, list(verbs))}; there are {', '.join(verbs)}"])
@@ -158,12 +158,23 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     runs.add_argument("--find", metavar="WORD", help="those at any depth whose path, preset or world has it")
     runs.add_argument("--root", default="runs", help="folder that holds the runs")
     runs.add_argument("--json", action="store_true", help="print a JSON list")
-    doctor = add(
-        "doctor", "prove that the installation, a world, or the NES (doctor nes) keeps its promises", doctor_verb, True
+    proves = (
+        "prove that the installation, a world, the NES (doctor nes) or workers (doctor backends) keep their promises"
     )
+    doctor = add("doctor", proves, doctor_verb, True)
     doctor.add_argument("--world", help="prove the contract on this world (default: on all of ours)")
     doctor.add_argument("--json", action="store_true", help="print a JSON list")
-    nes = add(DOCTOR_NES, "prove that the console is right on this machine", doctor_nes_verb)
+    backends = add(
+        DOCTORS["backends"], "build, reset, step and close pools of environments again and again", backends_verb
+    )
+    backends.add_argument("--trials", type=int, default=100, help="per backend (default 100)")
+    backends.add_argument("--lanes", type=int, default=8, help="environments in each trial (default 8)")
+    backends.add_argument("--steps", type=int, default=50, help="steps of each trial (default 50)")
+    backends.add_argument("--only", metavar="NAMES", default="", help="console, nes_py, gym, drills (default: all)")
+    backends.add_argument("--parallel", type=int, default=1, help="workers that build at once (default 1)")
+    backends.add_argument("--rows", metavar="FILE", help="write one JSON line per trial to this file")
+    backends.add_argument("--json", action="store_true", help="print one JSON object")
+    nes = add(DOCTORS["nes"], "prove that the console is right on this machine", doctor_nes_verb)
     nes.add_argument("--roms", metavar="DIR", help="a folder of public test programs to run as well")
     nes.add_argument("--json", action="store_true", help="print a JSON list")
     _add_deck(add("deck", "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", deck_verb))
@@ -393,6 +404,12 @@ def doctor_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.doctor import doctor
 
     return doctor(arguments.world, options, arguments.json)
+
+
+def backends_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.doctor_backends import doctor_backends
+
+    return doctor_backends(arguments)
 
 
 def doctor_nes_verb(arguments: argparse.Namespace, options: list[str]) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gym_super_mario_bros import SuperMarioBrosEnv
+from gym_super_mario_bros import SuperMarioBrosEnv  # type: ignore[import-untyped]
 
 A, B, LEFT, RIGHT = 1, 2, 64, 128
 BUTTONS = (0, RIGHT, RIGHT | A, RIGHT | B, RIGHT | A | B, A, LEFT)
