@@ -39,7 +39,7 @@ ON = {"metrics.heartbeat_s": "1", "metrics.monitor_s": "1"}
 OFF = {
     "metrics.heartbeat_s": "0",
     "metrics.monitor_s": "0",
-    "metrics.episodes": "false",
+    "metrics.episodes": "0",
     "metrics.parquet": "false",
     "metrics.hints": "false",
     "run.tensorboard": "false",

@@ -103,7 +103,9 @@ class CheckpointConfig:
 class MetricsConfig:
     """What a run writes about itself while it goes on."""
 
-    episodes: bool = option(True, "every finished training episode goes to episodes.jsonl", free=True)
+    episodes: int = option(
+        100, "finished training episodes of an iteration that go to episodes.jsonl; 0 = none", low=0, free=True
+    )
     parquet: bool = option(
         True, "the newest metrics in latest.parquet, and all in metrics.parquet at the end", free=True
     )

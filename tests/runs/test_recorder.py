@@ -57,18 +57,22 @@ def test_with_all_watching_on_a_resumed_run_still_equals_an_uninterrupted_one(tm
     assert hints[0] == hints[1]
 
 
-def test_every_episode_of_training_is_kept(tmp_path: Path) -> None:
+def test_every_episode_of_training_is_kept_up_to_a_limit(tmp_path: Path) -> None:
     run, result = finished_run(tmp_path)
     rows = read_lines(run.folder / "episodes.jsonl")
-    assert sum(len(row["lane"]) for row in rows) == result.counts.episodes > 0
-    means = {
-        row["iteration"]: row["episode.return"]
-        for row in read_lines(run.folder / "metrics.jsonl")
-        if "episode.return" in row
-    }
+    assert sum(len(row["lane"]) for row in rows) == sum(row["ended"] for row in rows) == result.counts.episodes > 0
+    means = {row["iteration"]: row.get("episode.return") for row in read_lines(run.folder / "metrics.jsonl")}
     for row in rows:
         assert np.mean(row["return"]) == pytest.approx(means[row["iteration"]], abs=1e-5)
-        assert {len(column) for name, column in row.items() if isinstance(column, list)} == {len(row["lane"])}
+        assert {len(column) for column in row.values() if isinstance(column, list)} == {row["ended"]}
+    fewer, _ = finished_run(tmp_path, **{"metrics.episodes": "2"})
+    few = read_lines(fewer.folder / "episodes.jsonl")
+    assert [row["ended"] for row in few] == [row["ended"] for row in rows]
+    for one, all_of_them in zip(few, rows, strict=True):
+        spread = (
+            sorted({0, len(all_of_them["key"]) // 2}) if len(all_of_them["key"]) > 2 else range(len(all_of_them["key"]))
+        )
+        assert one["key"] == [all_of_them["key"][place] for place in spread]
 
 
 def test_parquet_tables_hold_what_the_streams_hold(tmp_path: Path) -> None:

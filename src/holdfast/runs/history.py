@@ -101,6 +101,13 @@ class History:
         return next((float(row[name]) for row in reversed(self.newest) if name in row), None)
 
     def column(self, name: str, rows: int) -> list[float] | None:
-        """The last so many values, or nothing unless there are as many."""
-        found = [float(row[name]) for row in self.newest if name in row]
-        return found[-rows:] if len(found) >= rows else None
+        """The last so many values up to the newest row, or nothing unless there are as many."""
+        if not self.newest or name not in self.newest[-1]:
+            return None
+        found: list[float] = []
+        for row in reversed(self.newest):
+            if name in row:
+                found.append(float(row[name]))
+                if len(found) == rows:
+                    return found[::-1]
+        return None

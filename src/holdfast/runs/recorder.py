@@ -81,9 +81,8 @@ class Recorder:
         self.metrics.write(metrics)
         self.kept["timing.jsonl"].write(timing)
         if episodes and "episodes.jsonl" in self.kept:
-            self.kept["episodes.jsonl"].write(
-                {"iteration": metrics["iteration"], "agent_steps": metrics["agent_steps"], **plain_columns(episodes)}
-            )
+            moment = {"iteration": metrics["iteration"], "agent_steps": metrics["agent_steps"], "ended": len(episodes)}
+            self.kept["episodes.jsonl"].write(moment | plain_columns(episodes, self.config.metrics.episodes))
         self.pulse.iteration, self.pulse.agent_steps = int(metrics["iteration"]), int(metrics["agent_steps"])
         self.newest = {**timing, **metrics}
         self._write_parquet(time.perf_counter())
@@ -126,8 +125,11 @@ def cut_streams_back(folder: Path, positions: dict[str, int]) -> list[str]:
     return [note for name, position in positions.items() for note in cut_back(folder / name, position)]
 
 
-def plain_columns(episodes: Episodes) -> dict[str, list[Any]]:
-    """The table of ended episodes as lists: numbers rounded to 6 digits after the point, keys as they are."""
+def plain_columns(episodes: Episodes, most: int) -> dict[str, list[Any]]:
+    """The table of ended episodes as lists: numbers rounded to 6 digits after the point, keys as they are. Of more than
+    `most` episodes as many, evenly spread: thousands per iteration would cost several per cent of the run's speed."""
+    if len(episodes) > most:
+        episodes = episodes.take(np.arange(most) * len(episodes) // most)
     return {name: _plain(column) for name, column in episodes.columns.items()}
 
 

@@ -76,7 +76,8 @@ def drawn(found: Snapshot) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for name, text, style in _rows(found):
         table.add_row(Text(name, "dim"), Text(text, style))
-    bar = ProgressBar(total=max(found.iterations, 1), completed=found.iteration)
+    bar = Table.grid(expand=True)  # a bar alone does not end its line
+    bar.add_row(ProgressBar(total=max(found.iterations, 1), completed=found.iteration))
     title = Text.assemble((f"{found.run}", "bold"), f"  world {found.world}  ")
     title.append(found.status, COLOURS.get(found.status, "yellow")).append(f"  ({found.why})")
     return Group(title, bar, table)
