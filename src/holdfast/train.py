@@ -229,7 +229,7 @@ class Training:
         self.watch.iteration(Progress(self.state.counts, metrics, acted / seconds, self.clock, hints))
 
     def event(self, kind: str, **facts: object) -> None:
-        self.recorder.event(kind, self.state.counts.iteration, **facts)
+        self.recorder.event(kind, **{"iteration": self.state.counts.iteration, **facts})
 
     def decision(self, kind: str, **facts: object) -> None:
         """Something the curriculum decided, for the record and for whoever watches."""

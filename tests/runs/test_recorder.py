@@ -10,12 +10,13 @@ import pytest
 
 from holdfast.errors import CheckpointError
 from holdfast.runs.reading import read_lines, read_stream
-from holdfast.runs.recorder import cut_streams_back
+from holdfast.runs.recorder import Recorder, cut_streams_back
 from holdfast.runs.streams import parts_of
 from holdfast.runs.tables import write_rows, write_table
+from holdfast.timing import Clock
 from holdfast.train import resume
 from holdfast.views.terminal import Quiet
-from tests.conftest import finished_run
+from tests.conftest import finished_run, small_config
 from tests.test_resume import end_of, stopped_run
 
 WATCHED = {
@@ -129,3 +130,11 @@ def test_a_run_that_fails_says_so_and_closes_its_streams(tmp_path: Path, monkeyp
     assert read_lines(folder / "events.jsonl")[-1]["text"] == "broken on purpose"
     assert read_lines(folder / "heartbeat.jsonl")[-1]["phase"] == "ended"
     json.loads((folder / "run.json").read_text())
+
+
+def test_an_event_may_be_about_another_iteration(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path, small_config(), Clock())
+    recorder.event("odd", iteration=7, kind="fact")
+    recorder.close()
+    (line,) = read_lines(tmp_path / "events.jsonl")
+    assert (line["event"], line["iteration"], line["kind"]) == ("odd", 7, "fact")

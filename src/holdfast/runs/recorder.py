@@ -50,9 +50,9 @@ class Recorder:
     def _stream(self, name: str) -> Stream:
         return Stream(self.folder / name, self.rotation, resumable=name in CUT_AT_RESUME)
 
-    def event(self, kind: str, iteration: int | None = None, **facts: object) -> None:
-        moment = self.pulse.iteration if iteration is None else iteration
-        self.events.write({"event": kind, "time": utc(), "iteration": moment, **facts})
+    def event(self, kind: str, /, **facts: object) -> None:
+        """A fact called `iteration` is the moment that the event is about."""
+        self.events.write({"event": kind, "time": utc(), "iteration": self.pulse.iteration, **facts})
 
     def append(self, stream: str, line: Mapping[str, Any]) -> None:
         """A line to a stream of another part of the loop, which is resumed like the metrics."""
