@@ -22,6 +22,7 @@ from holdfast.worlds.fish.measure import HIGH_SPEED, SECTOR_DEG, SECTORS, SPEED_
 HISTORY, TRACE, DECISIONS = "eval_history.jsonl", "schedule_trace.jsonl", "gate_debug.jsonl"
 CLUSTERS, SPAWNS = "step_one_clusters.jsonl", "spawn_stats.jsonl"
 SUMMARY, WORST = "step_one_stage_summary.json", "step_one_worst.json"
+WHOLE_TRACE = "schedule_trace.json"  # the stream of iterations as one file
 LARGEST = 6  # bins that go into the deck of the worst
 
 
@@ -152,7 +153,8 @@ def write_school_records(folder: Path) -> list[Path]:
     _write_lines(folder / CLUSTERS, [cluster_line(one) for one in judged])
     _write_lines(folder / SPAWNS, [spawn_line(one) for one in judged])
     replace_file(folder / SUMMARY, json.dumps(stage_summary(deaths), indent=1).encode())
-    written = [folder / CLUSTERS, folder / SPAWNS, folder / SUMMARY]
+    replace_file(folder / WHOLE_TRACE, json.dumps(read_lines(folder / TRACE), indent=1).encode())
+    written = [folder / CLUSTERS, folder / SPAWNS, folder / SUMMARY, folder / WHOLE_TRACE]
     worst = clustered(deaths)[:LARGEST]
     if worst:
         velocities = np.array([cluster["sample"]["predator_velocity"] for cluster in worst])
