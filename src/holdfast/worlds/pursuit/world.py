@@ -29,6 +29,7 @@ from holdfast.worlds.pursuit.duel import (
     views,
 )
 from holdfast.worlds.pursuit.settings import PursuitSettings
+from holdfast.worlds.pursuit.shares import refuse_dominant
 from holdfast.worlds.spaces import Continuous, Observations
 from holdfast.worlds.spec import make_buffers
 
@@ -107,6 +108,8 @@ class Pursuit(ArrayWorld):
             self._begin(nobody)
             self.scripted("pursuer", "random", nobody)
             self._step(self._script_actions[:0], self._script_actions[:0])
+        if settings.task == "duel":
+            refuse_dominant(settings)
 
     def _side_buffers(self, side: int) -> RoleBuffers:
         """Of a side that is not played nobody reads them, but kernels write to them."""

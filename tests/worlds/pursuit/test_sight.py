@@ -1,0 +1,188 @@
+"""What is seen: lidar against plain geometry, who sees whom, and the layout of every kind of observation."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from holdfast.worlds.api import Plan, random_policy
+from holdfast.worlds.pursuit.constants import as_record, make_rules
+from holdfast.worlds.pursuit.duel import make_rows, views
+from holdfast.worlds.pursuit.settings import PursuitSettings
+from holdfast.worlds.pursuit.sight import bearing, blocked, observe_flat, observe_sensor, sees
+from holdfast.worlds.pursuit.world import Pursuit, ray_directions
+
+KEY = np.uint64(7)
+RAYS = ray_directions(36)
+coordinate = st.floats(-9.85, 9.85)
+angle = st.floats(-math.pi, 3.141592)
+Pose = tuple[float, float, float]
+
+
+def scene(pursuer: Pose, evader: Pose = (5.0, 5.0, 0.0), circles: Any = (), **options: Any) -> tuple[Any, Any]:
+    """One duel by hand, and its rules."""
+    rows = make_rows(1)
+    duel = views(rows)
+    given_options = {"lidar_noise": 0.0, **options} if options.get("obs", "sensor") == "sensor" else options
+    rules = as_record(make_rules(PursuitSettings(**given_options)))[0]
+    duel.half[:], duel.v_max[:] = 10.0, 1.0
+    duel.level[0, 3] = 1200.0
+    duel.pose[0] = (pursuer, evader)
+    duel.distance[0] = math.dist(pursuer[:2], evader[:2])
+    duel.n_circles[0] = len(circles)
+    for k, circle in enumerate(circles):
+        duel.circles[0, k] = circle
+    return rows[0], rules
+
+
+def sensed(duel: Any, rules: Any, side: int = 0) -> np.ndarray:
+    obs = np.zeros(7 + 1 + 36 + 10 * 43, np.float32)
+    observe_sensor(duel, rules, KEY, RAYS, obs, side)
+    return obs
+
+
+def ranges(pose: Pose, circles: Any = ()) -> np.ndarray:
+    """[36] metres."""
+    return sensed(*scene(pose, circles=circles))[8:44].astype(np.float64) * 5.0
+
+
+def walked(pose: Pose, heading: float, circles: Any) -> float:
+    """How far a point gets along a ray: by intervals, without solving anything."""
+    steps = np.linspace(0.0, 5.0, 20_001)
+    x, y = pose[0] + steps * math.cos(heading), pose[1] + steps * math.sin(heading)
+    free = (np.abs(x) < 10.0) & (np.abs(y) < 10.0)
+    for cx, cy, radius in circles:
+        free &= (x - cx) ** 2 + (y - cy) ** 2 > radius**2
+    return float(steps[np.argmin(free)]) if not free.all() else 5.0
+
+
+@settings(max_examples=300, deadline=None)
+@given(coordinate, coordinate, angle)
+def test_lidar_feels_the_true_walls(x: float, y: float, heading: float) -> None:
+    angles = heading - math.pi + 2.0 * math.pi * np.arange(36) / 36
+    ux, uy = np.cos(angles), np.sin(angles)
+    with np.errstate(divide="ignore"):
+        to_x = np.where(np.abs(ux) > 1e-9, (10.0 - np.sign(ux) * x) / np.abs(ux), np.inf)
+        to_y = np.where(np.abs(uy) > 1e-9, (10.0 - np.sign(uy) * y) / np.abs(uy), np.inf)
+    np.testing.assert_allclose(ranges((x, y, heading)), np.minimum(np.minimum(to_x, to_y), 5.0), atol=1e-5)
+
+
+def test_the_walls_are_where_the_arena_ends() -> None:
+    assert ranges((1.0, 1.0, 0.0)).min() == pytest.approx(5.0)
+    assert ranges((9.0, 9.0, 0.0)).min() == pytest.approx(1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(coordinate, coordinate, angle, st.lists(st.tuples(coordinate, coordinate, st.floats(0.3, 1.0)), max_size=8))
+def test_lidar_feels_circles(x: float, y: float, heading: float, circles: list[Pose]) -> None:
+    apart = [circle for circle in circles if math.dist(circle[:2], (x, y)) > circle[2] + 0.1]
+    felt = ranges((x, y, heading), apart)
+    for ray in range(0, 36, 5):
+        true = walked((x, y, heading), heading - math.pi + 2.0 * math.pi * ray / 36, apart)
+        grazes = any(abs(_miss((x, y), heading - math.pi + 2.0 * math.pi * ray / 36, c) - c[2]) < 0.01 for c in apart)
+        assert grazes or felt[ray] == pytest.approx(true, abs=1e-3)
+
+
+def _miss(start: tuple[float, float], heading: float, circle: Pose) -> float:
+    """How near a line passes to a circle's centre."""
+    dx, dy = circle[0] - start[0], circle[1] - start[1]
+    return abs(dx * math.sin(heading) - dy * math.cos(heading))
+
+
+def test_noise_is_small_and_stays_within_the_range() -> None:
+    world = Pursuit(PursuitSettings(), 256, seed=0)
+    world.reset()
+    noisy = world.roles["pursuer"].obs[:, 0, 8:44].astype(np.float64) * 5.0
+    still = Pursuit(PursuitSettings(lidar_noise=0.0), 256, seed=0)
+    still.reset()
+    true = still.roles["pursuer"].obs[:, 0, 8:44].astype(np.float64) * 5.0
+    assert noisy.max() <= 5.0 and noisy.min() >= 0.0
+    assert (noisy - true)[true < 4.9].std() == pytest.approx(0.02, rel=0.1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(coordinate, coordinate, angle, coordinate, coordinate, angle)
+def test_a_mirrored_duel_is_seen_mirrored(x: float, y: float, turn: float, ex: float, ey: float, eturn: float) -> None:
+    """Across the x-axis: y, headings, turn rates and bearings change their sign, and nothing else."""
+    seen = []
+    for sign in (1.0, -1.0):
+        circles = [(3.0, sign * 4.0, 0.7)]
+        duel, rules = scene(
+            (x, sign * y, sign * turn), (ex, sign * ey, sign * eturn), circles, obs="flat", circles_seen=1
+        )
+        obs = np.zeros(17, np.float32)
+        observe_flat(duel, rules, KEY, obs, 0)
+        seen.append(obs)
+    flipped = np.array([1, -1, -1, 1, -1, 1, -1, -1, 1, -1, 1, -1, 1, 1, 1, 1, -1])
+    difference = seen[0] - seen[1] * flipped
+    difference[[2, 7, 11, 16]] = (difference[[2, 7, 11, 16]] + 1.0) % 2.0 - 1.0  # a bearing of -pi is one of pi
+    np.testing.assert_allclose(difference, 0.0, atol=1e-5)
+
+
+def visible(duel: Any, rules: Any, side: int = 0) -> bool:
+    return bool(sees(duel, rules, KEY, blocked(duel), rules["half_cone"], side))
+
+
+def test_cone_radius_and_circles_limit_sight() -> None:
+    assert visible(*scene((0.0, 0.0, 0.0), (5.0, 0.0, 0.0)))
+    assert visible(*scene((0.0, 0.0, math.radians(59.0)), (5.0, 0.0, 0.0)))
+    assert not visible(*scene((0.0, 0.0, math.radians(61.0)), (5.0, 0.0, 0.0)))
+    assert not visible(*scene((-5.0, 0.0, 0.0), (5.1, 0.0, 0.0)))
+    assert not visible(*scene((0.0, 0.0, 0.0), (5.0, 0.0, 0.0), [(2.5, 0.6, 0.7)]))
+    assert visible(*scene((0.0, 0.0, 0.0), (5.0, 0.0, 0.0), [(2.5, 0.8, 0.7)]))
+    assert visible(*scene((0.0, 0.0, 0.0), (5.0, 0.0, 0.0), [(2.5, 0.0, 0.7)], occlusion=False))
+    assert visible(*scene((0.0, 0.0, 3.0), (-9.0, 9.0, 0.0), obs="flat"))
+
+
+def test_only_the_pursuer_is_masked_if_so_asked() -> None:
+    world = Pursuit(PursuitSettings(obs="flat_masked", mask_roles="pursuer", sense_radius=2.0), 64, seed=0)
+    world.reset()
+    assert world.roles["pursuer"].obs.shape[2] == 14 + 1 + 1 + 6 and world.roles["evader"].obs.shape[2] == 14 + 1 + 6
+    assert not world.state.visible[:, 0].any() and world.state.visible[:, 1].all()
+    assert not world.roles["pursuer"].obs[:, 0, 5:12].any() and world.roles["evader"].obs[:, 0, 5].all()
+
+
+def test_the_masking_curriculum_shows_the_opponent() -> None:
+    world = Pursuit(PursuitSettings(obs="flat_masked", sense_radius=0.5), 1000, seed=0)
+    world.reset(plan=Plan({"full_pursuer": 0.3}))
+    shares = []
+    for _ in range(10):
+        shares.append(world.state.visible[:, 0].mean())
+        assert not world.state.visible[:, 1].any()
+        world.step(random_policy(world))
+    assert np.mean(shares) == pytest.approx(0.3, abs=0.02)
+
+
+def test_history_holds_the_last_vectors_with_the_newest_at_its_end() -> None:
+    world = Pursuit(PursuitSettings(filter="none"), 3, seed=0)
+    world.reset()
+    vectors = []
+    for step in range(12):
+        obs = world.roles["evader"].obs[:, 0]
+        vectors.append(np.concatenate([obs[:, :7], obs[:, 8:44]], axis=1))
+        past = obs[:, 44:].reshape(3, 10, 43)
+        for back in range(10):
+            expected = vectors[step - back] if back <= step else np.zeros((3, 43))
+            np.testing.assert_array_equal(past[:, 9 - back], expected)
+        world.step(random_policy(world))
+    parts = dict(world.spec.roles[1].observations.parts)
+    assert parts == {"state": (8,), "lidar": (36,), "history": (10, 43)}
+
+
+def test_heading_as_sine_and_cosine_makes_the_vector_longer() -> None:
+    world = Pursuit(PursuitSettings(heading="sincos", history=2, time_left=False), 2, seed=0)
+    world.reset()
+    assert world.roles["pursuer"].obs.shape[2] == 8 + 36 + 2 * 44
+    heading = world.state.pose[:, 0, 2]
+    np.testing.assert_allclose(world.roles["pursuer"].obs[:, 0, 2:4], np.stack([np.cos(heading), np.sin(heading)], 1))
+
+
+def test_the_bearing_is_from_the_own_heading() -> None:
+    duel, _ = scene((0.0, 0.0, math.pi / 2), (3.0, 0.0, 0.0))
+    assert bearing(duel, 0) == pytest.approx(-math.pi / 2)
+    assert bearing(duel, 1) == pytest.approx(-math.pi)
