@@ -243,8 +243,8 @@ def test_an_evader_learns_to_navigate_with_the_sight_of_a_duel() -> None:
         actions = np.stack([np.where(np.abs(error) < 0.7, 1.0, -0.6), np.clip(2.0 * error, -1.0, 1.0)], axis=1)
         world.step({"evader": actions.astype(np.float32)[:, None]})
         ended = world.finished()
+        assert ended["terminated"].all() and (ended["goals"] <= 3).all()
         goals_reached += ended["goals"].sum()
-        assert (ended["return"][ended["goals"] == 3] > 20.0).all()
         caught += ended["captured"].sum()
     assert goals_reached > 3 * 100 and caught < 0.2 * fleeing.sum()
 
