@@ -38,7 +38,7 @@ def main() -> None:
     path = mario_rom()
     assert path is not None, "pip install gym-super-mario-bros"
     cartridge = load_rom(path)
-    sequences, weights = learn(cartridge, mario_profile(cartridge), MERGES)
+    sequences, weights = learn(cartridge, mario_profile(cartridge).runs, MERGES)
     frequent = sorted(((-weight, name) for name, weight in weights.items() if weight >= 0.05))
     print(HEAD)
     print("SEQUENCES: tuple[str, ...] = (\n" + lines([f'"{name}"' for name in sequences]) + ")  # fmt: skip\n")

@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import HoldfastError
-from holdfast.worlds.nes.assembler import assemble, ines_file
-from holdfast.worlds.nes.doctor import own_checks, run_test_program
-from holdfast.worlds.nes.doctor import test_programs as check_programs
+from holdfast.worlds.nes.doctor import own_checks
 from holdfast.worlds.nes.errors import ConsoleError, InputScriptError
 from holdfast.worlds.nes.inputs import BUTTONS, read_inputs
 from holdfast.worlds.nes.play import play
@@ -101,35 +99,3 @@ def test_play_says_when_the_program_jams(tmp_path: Path) -> None:
 
 def test_the_doctor_finds_this_console_well() -> None:
     assert [check.name for check in own_checks() if not check.passed] == []
-
-
-def status_program(status: int, text: str) -> bytes:
-    """A program that reports like the public test programs."""
-    stores = [(0x6001, 0xDE), (0x6002, 0xB0), (0x6003, 0x61)]
-    stores += [(0x6004 + index, ord(letter)) for index, letter in enumerate(text + "\0")]
-    lines = [f" LDA #{value}\n STA {address}" for address, value in [*stores, (0x6000, status)]]
-    return ines_file(assemble("reset: NOP\n" + "\n".join(lines) + "\nend: JMP end")[0])
-
-
-def test_verdicts_of_test_programs_are_read(tmp_path: Path) -> None:
-    (tmp_path / "good.nes").write_bytes(status_program(0, "Passed"))
-    (tmp_path / "bad.nes").write_bytes(status_program(3, "Error 3"))
-    (tmp_path / "other.nes").write_bytes(b"nothing")
-    checks = {check.name: check for check in check_programs(tmp_path)}
-    assert checks["good.nes"].passed and checks["good.nes"].detail == "Passed"
-    assert not checks["bad.nes"].passed and "Error 3" in checks["bad.nes"].detail
-    assert not checks["other.nes"].passed and "not run" in checks["other.nes"].detail
-    with pytest.raises(ConsoleError, match=r"no \.nes files"):
-        check_programs(_empty(tmp_path))
-
-
-def _empty(folder: Path) -> Path:
-    empty = folder / "empty"
-    empty.mkdir()
-    return empty
-
-
-def test_a_silent_program_has_no_verdict(tmp_path: Path) -> None:
-    path = tmp_path / "silent.nes"
-    path.write_bytes(cartridge("reset: JMP reset"))
-    assert not run_test_program(path, "silent").passed

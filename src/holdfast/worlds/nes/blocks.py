@@ -1,160 +1,200 @@
 """ROM-specific handlers: hot traces of one program, found by profiling on the user's machine and compiled into it.
 
-A trace follows the likely way through branches, jumps and calls; its instructions are the ordinary handler bodies with
-their operands known, so the compiler folds them into straight code. Before it starts, a trace checks that no event is
-due until its last instruction; then nothing inside needs to look at the clock. Traces are kept by the ROM's hash in the
-cache folder, never in the repository, and only made when asked for.
+A trace becomes straight code: the ordinary handler bodies with their operands known, PC and clock added up while the
+text is written, and a way out wherever the program may leave. Before it starts, a trace checks that no event is due
+until its last instruction; then nothing inside needs to look at the clock, except behind a write to a register. Traces
+are kept by the ROM's hash in the cache folder, never in the repository, and only made when asked for.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from holdfast.compiled import cache_root
+from holdfast.worlds.nes import kept
 from holdfast.worlds.nes.cartridge import Cartridge
-from holdfast.worlds.nes.console import Console
-from holdfast.worlds.nes.decode import LAST, RARE, Decoded, code_words, decode_program
-from holdfast.worlds.nes.frame import count_instructions
-from holdfast.worlds.nes.handlers import all_handlers
-from holdfast.worlds.nes.layout import BUTTONS1
+from holdfast.worlds.nes.decode import JOIN, Decoded, decode_program
+from holdfast.worlds.nes.handlers import CYCLES, READ_BODIES, REGISTER, TAKEN, all_handlers, split
 from holdfast.worlds.nes.machine import Machine, load_machine
 from holdfast.worlds.nes.opcodes import BRANCHES, OPCODES
-from holdfast.worlds.nes.sequences import SKIPPED, executions
+from holdfast.worlds.nes.profile import Profile, play_profile
+from holdfast.worlds.nes.traces import Found, Trace, find_traces
 from holdfast.worlds.nes.weights import SEQUENCES
 
-TRACES = 60
-LONGEST_TRACE = 10
-MOST_CYCLES = 8  # of an instruction that a trace may hold, with its penalties
-PROFILE_FRAMES = 4000
+TRACES = 100
+MOST_CYCLES = 8  # of an instruction, with its penalties
+MOVED = re.compile(r"pc \+= \d+; dot \+= (\d+)")
 
 
-@dataclass(frozen=True)
-class Trace:
-    """Instructions that are executed together, in order, from the first address."""
+@dataclass
+class Writer:
+    """The text of one trace. `dots` are those of the instructions since the clock was last written down."""
 
-    addresses: tuple[int, ...]
+    trace: Trace
+    decoded: dict[int, Decoded]
+    bodies: dict[str, list[str]]
+    lines: list[str]
+    dots: int = 0
 
     @property
-    def name(self) -> str:
-        return f"TRACE_{self.addresses[0]:04X}"
+    def room(self) -> int:
+        return 3 * MOST_CYCLES * (len(self.trace.addresses) - 1)
 
+    def leave(self, condition: str, pc: int | str, dots: int, also: str = "") -> None:
+        """A way out of the trace; the instruction that leads out took `dots`."""
+        self.lines.append(f"if {condition}:")
+        self.lines.extend(f"    {line}" for line in (f"pc = int64({pc})", f"dot += {self.dots + dots}", also) if line)
+        self.lines.append("    break")
 
-def random_profile(cartridge: Cartridge, frames: int = PROFILE_FRAMES) -> NDArray[np.float64]:
-    """Executions per frame of each address, [65536], under random buttons with Start now and then."""
-    console = Console(cartridge)
-    counts = np.zeros(0x10000, np.int64)
-    random = np.random.default_rng(0)
-    for frame in range(frames):
-        if frame % 8 == 0:
-            buttons = int(random.integers(256)) & 0xF3 | (0x08 if frame % 240 == 64 else 0)
-            console.words[0, BUTTONS1] = buttons
-        count_instructions(console.state[0], console.words[0], console.rom, counts)
-    return counts / frames
+    def settle(self) -> None:
+        """Write the clock down, for whoever looks at it next."""
+        if self.dots:
+            self.lines.append(f"dot += {self.dots}")
+        self.dots = 0
 
-
-def find_traces(cartridge: Cartridge, per_frame: NDArray[np.float64], count: int = TRACES) -> list[Trace]:
-    """The traces that save the most dispatches, greedily: what a trace covers no longer counts for the next one."""
-    decoded = decode_program(cartridge)
-    left = executions(cartridge, decoded, per_frame)
-    traces: list[Trace] = []
-    taken: set[int] = set()
-    for _ in range(count):
-        heads = [address for address in left if address not in taken and _can_hold(decoded[address], address)]
-        if not heads:
-            break
-        head = max(heads, key=lambda address: (left[address], -address))
-        trace = follow(cartridge, decoded, left, head)
-        taken.add(head)
-        if len(trace.addresses) < 2:
-            left[head] = 0.0
-            continue
-        runs = left[head]
-        for address in trace.addresses:
-            left[address] = max(left.get(address, 0.0) - runs, 0.0)
-        traces.append(trace)
-    return traces
-
-
-def follow(cartridge: Cartridge, decoded: dict[int, Decoded], runs: dict[int, float], head: int) -> Trace:
-    """From an address along the more frequent successors, until something that a trace cannot hold."""
-    addresses = [head]
-    while len(addresses) < LONGEST_TRACE:
-        here = addresses[-1]
-        one = decoded[here]
-        behind = here + OPCODES[int(cartridge.program[here & 0x7FFF])].length
-        if one.handler in BRANCHES:
-            following = max((behind, one.operand), key=lambda address: runs.get(address, 0.0))
-        elif one.handler in ("JMP", "JSR"):
-            following = one.operand
+    def instruction(self, address: int, following: int | None, behind: int) -> None:
+        one = self.decoded[address]
+        name, _, way = one.handler.partition("_")
+        if name in BRANCHES:
+            self.branch(one, following, behind)
+        elif one.handler == "JSR":
+            self.call(one, behind - 1)
         elif one.handler in ("RTS", "JMP_ind"):
-            break
+            self.dynamic(one, following)
+        elif one.handler == "JMP":
+            self.dots += 9
+        elif way == "iny" or way.endswith("_bus"):
+            self.by_address(one, name, way, address, behind)
         else:
-            following = behind
-        if following in addresses or following not in decoded or not _can_hold(decoded[following], following):
-            break
-        if runs.get(following, 0.0) <= 0.0:
-            break
-        addresses.append(following)
-    return Trace(tuple(addresses))
+            self.straight(one)
+
+    def straight(self, one: Decoded) -> None:
+        """A handler's body with its operand in place; the page penalty goes where an index cannot cross one."""
+        for line in self.bodies[one.handler]:
+            moved = MOVED.fullmatch(line)
+            if moved:
+                self.dots += int(moved[1])
+            elif not (line.startswith("dot += 3 * (((o & 0xFF)") and one.operand & 0xFF == 0):
+                self.lines.append(re.sub(r"\bo\b", str(one.operand), line))
+
+    def branch(self, one: Decoded, following: int | None, behind: int) -> None:
+        taken, straight_on = 6 + 3 * one.extra, 6
+        if following == one.operand:
+            self.leave(TAKEN[BRANCHES[one.handler].swapcase()], behind, straight_on)
+            self.dots += taken
+        else:  # also the last one of a trace, for which the end gives PC
+            self.leave(TAKEN[BRANCHES[one.handler]], one.operand, taken)
+            self.dots += straight_on
+
+    def call(self, one: Decoded, back: int) -> None:
+        self.lines += [
+            f"row[0x100 + (sp & 0xFF)] = {back >> 8}",
+            f"row[0x100 + ((sp - 1) & 0xFF)] = {back & 0xFF}",
+            "sp = (sp - 2) & 0xFF",
+        ]
+        self.dots += 18
+
+    def dynamic(self, one: Decoded, following: int | None) -> None:
+        """Where RTS or JMP () goes is known only when it runs."""
+        lines = [re.sub(r"\bo\b", str(one.operand), line) for line in self.bodies[one.handler]]
+        self.lines += lines[:-1]
+        self.dots += int(lines[-1].removeprefix("dot += "))
+        if following is not None:
+            self.leave(f"pc != {following}", "pc", 0)
+
+    def by_address(self, one: Decoded, name: str, way: str, address: int, behind: int) -> None:
+        """Operands that may be a register of the console: those of (zp),Y that turn out to be one are left to the
+        plain interpreter; the others are read or written at their moment."""
+        o, cycles = one.operand, 3 * CYCLES[name, way[:3]]
+        if way == "iny":
+            self.lines.append(f"base = int64(row[{o & 0xFF}]) | int64(row[{(o + 1) & 0xFF}]) << 8")
+            self.lines.append("address = base + y")
+            if name in REGISTER:
+                self.leave("address >= 0x2000", address, 0, "slow = True")
+                self.lines.append(f"row[address & 0x7FF] = {REGISTER[name]}")
+            else:
+                outside = "address >= 0x10000 or (base < 0x8000 and address >= 0x2000)"
+                self.leave(outside, address, 0, "slow = True")
+                self.lines.append("value = int64(rom[address & 0x7FFF] if base >= 0x8000 else row[address & 0x7FF])")
+                self.lines += [*split(READ_BODIES[name]), "dot += 3 * (((base & 0xFF) + y) >> 8)"]
+            self.dots += cycles
+            return
+        self.settle()
+        if name in REGISTER:
+            self.lines.append(f"dot += write_bus(row, words, rom, {o}, {REGISTER[name]}, dot + {cycles - 3})")
+            self.dots += cycles
+            self.lines += ["if words[NMI] != 0 or words[INTERRUPT_DISABLE] == 0:", "    stop = int64(0)"]
+            self.leave(f"dot >= stop - {self.room + cycles}", behind, 0)
+        else:
+            index = " + x" if way == "abx_bus" else ""
+            if index:
+                self.leave(f"{o & 0xFF} + x >= 0x100", address, 0, "slow = True")
+            self.lines.append(f"value = int64(read_bus(row, words, rom, {o}{index}, dot + {cycles - 3}))")
+            self.lines += split(READ_BODIES[name])
+            self.dots += cycles
+
+    def written(self, lengths: dict[int, int]) -> list[str]:
+        """The trace as a handler."""
+        addresses = self.trace.addresses
+        for here, following in zip(
+            addresses, [*addresses[1:], addresses[0] if self.trace.loops else None], strict=True
+        ):
+            self.instruction(here, following, here + lengths[here])
+        last = self.decoded[addresses[-1]]
+        self.settle()
+        if self.trace.loops:
+            self.lines += [f"if dot >= stop - {self.room}:", f"    pc = int64({addresses[0]})", "    break"]
+        else:
+            if last.handler not in ("RTS", "JMP_ind"):
+                onward = last.operand if last.handler in ("JMP", "JSR") else addresses[-1] + lengths[addresses[-1]]
+                self.lines.append(f"pc = int64({onward})")
+            self.lines.append("break")
+        body = ["while True:", *("    " + line for line in self.lines)]
+        return [f"if dot < stop - {self.room}:", *("    " + line for line in body), "else:", "    slow = True"]
 
 
-def _can_hold(one: Decoded, address: int) -> bool:
-    """Registers, waiting loops and rare instructions stay outside: they may change what is due next."""
-    return address <= LAST and one.handler != RARE and not one.handler.startswith(SKIPPED) and "_bus" not in one.handler
-
-
-def trace_lines(trace: Trace, decoded: dict[int, Decoded], bodies: dict[str, list[str]]) -> list[str]:
-    """A trace as a handler."""
-    room = 3 * MOST_CYCLES * (len(trace.addresses) - 1)
-    lines = [f"pc = int64({trace.addresses[0]})", *_nested(trace.addresses, decoded, bodies)]
-    return [f"if dot < stop - {room}:", *("    " + line for line in lines), "else:", "    slow = True"]
-
-
-def _nested(addresses: tuple[int, ...], decoded: dict[int, Decoded], bodies: dict[str, list[str]]) -> list[str]:
-    one = decoded[addresses[0]]
-    body = bodies[one.handler]
-    lines = [f"o = int64({one.operand})", f"word = int64({one.extra << 10 | one.operand << 16})", *body]
-    if len(addresses) == 1:
-        return lines
-    rest = _nested(addresses[1:], decoded, bodies)
-    conditions = []
-    if any("slow = True" in line for line in body):
-        conditions.append("not slow")
-    if one.handler in BRANCHES:
-        conditions.append(f"pc == {addresses[1]}")
-    if conditions:
-        return [*lines, f"if {' and '.join(conditions)}:", *("    " + line for line in rest)]
-    return [*lines, *rest]
-
-
-def stored_traces(cartridge: Cartridge, per_frame: NDArray[np.float64] | None, count: int) -> list[Trace]:
+def stored_traces(cartridge: Cartridge, profile: Profile | None, count: int) -> tuple[list[Found], dict[int, float]]:
     """The traces of this ROM from the cache folder, or from a profile, which is then kept."""
-    path = cache_root() / "traces" / f"{cartridge.digest}-{count}.json"
-    if per_frame is None and path.is_file():
-        return [Trace(tuple(addresses)) for addresses in json.loads(path.read_text())]
-    profile = random_profile(cartridge) if per_frame is None else per_frame
-    traces = find_traces(cartridge, profile, count)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps([trace.addresses for trace in traces]))
-    return traces
+    root = kept.folder("traces")
+    path = root / f"{cartridge.digest}-{count}.json"
+    if profile is None and path.is_file():
+        kept.used(path, root)
+        stored = json.loads(path.read_text())
+        found = [Found(Trace(tuple(a), loops), tuple(flows), entries) for a, loops, flows, entries in stored["traces"]]
+        return found, {int(address): runs for address, runs in stored["left"].items()}
+    found, left = find_traces(cartridge, play_profile(cartridge) if profile is None else profile, count)
+    rows = [(one.trace.addresses, one.trace.loops, one.flows, one.entries) for one in found]
+    kept.write(path, json.dumps({"traces": rows, "left": left}))
+    kept.used(path, root)
+    return found, left
 
 
-def machine_with_blocks(
-    cartridge: Cartridge, per_frame: NDArray[np.float64] | None = None, count: int = TRACES
-) -> Machine:
-    """A machine for this cartridge only; a profile of real play finds better traces than random buttons."""
-    traces = stored_traces(cartridge, per_frame, count)
-    alone = decode_program(cartridge)
-    bodies = all_handlers()
-    blocks = {trace.name: trace_lines(trace, alone, bodies) for trace in traces}
+def handler_weights(
+    cartridge: Cartridge, decoded: dict[int, Decoded], found: list[Found], left: dict[int, float]
+) -> dict[str, float]:
+    """Dispatches per frame of every handler, when the traces have taken their part."""
+    weights = {one.trace.name: one.entries for one in found}
+    left = dict(left)
+    for address in sorted(left):
+        handler = decoded[address].handler
+        weights[handler] = weights.get(handler, 0.0) + left[address]
+        here = address
+        for _ in handler.split(JOIN)[1:]:  # what a joined handler executes is not dispatched
+            here += OPCODES[int(cartridge.program[here & 0x7FFF])].length
+            left[here] = max(left.get(here, 0.0) - left[address], 0.0)
+    return weights
+
+
+def machine_with_blocks(cartridge: Cartridge, profile: Profile | None = None, count: int = TRACES) -> Machine:
+    """A machine for this cartridge only."""
+    found, left = stored_traces(cartridge, profile, count)
+    alone, bodies = decode_program(cartridge), all_handlers()
+    lengths = {address: OPCODES[int(cartridge.program[address & 0x7FFF])].length for address in alone}
+    blocks = {one.trace.name: Writer(one.trace, alone, bodies, []).written(lengths) for one in found}
     decoded = decode_program(cartridge, SEQUENCES)
-    weights = {trace.name: 200.0 / (rank + 2) + 2.0 for rank, trace in enumerate(traces)}
-    module, numbers = load_machine(weights, blocks)
-    for trace in traces:  # the operand stays: a joined handler that comes by reads it
-        head = trace.addresses[0]
-        decoded[head] = alone[head]._replace(handler=trace.name)
-    return Machine(module, code_words(decoded, numbers))
+    weights = handler_weights(cartridge, decoded, found, left)
+    for one in found:  # the operand stays: a joined handler that comes by reads it
+        head = one.trace.addresses[0]
+        decoded[head] = alone[head]._replace(handler=one.trace.name)
+    return load_machine(decoded, weights, blocks)

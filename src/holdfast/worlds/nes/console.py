@@ -14,54 +14,12 @@ from holdfast.worlds.nes.cartridge import Cartridge
 from holdfast.worlds.nes.draw import COLUMNS, LINES, line_emphasis
 from holdfast.worlds.nes.errors import LaneError, UnsupportedFeature
 from holdfast.worlds.nes.palette import GRAY, RGB
+from holdfast.worlds.nes.start import power_on_row, restart
 
 BUTTONS = ("A", "B", "SELECT", "START", "UP", "DOWN", "LEFT", "RIGHT")
 BUTTON_BITS = {name: 1 << bit for bit, name in enumerate(BUTTONS)}
 
 Lanes = Sequence[int] | NDArray[np.integer[Any]] | slice | None
-
-
-def power_on_row(cartridge: Cartridge) -> NDArray[np.uint8]:
-    """A console at the moment of power-on. Real RAM wakes up in a random pattern; here it is zeros."""
-    row = np.zeros(layout.row_bytes(cartridge), np.uint8)
-    words = row.view(np.int64)
-    words[layout.VERTICAL] = cartridge.vertical_mirroring
-    end = layout.ROW_BYTES
-    if cartridge.has_prg_ram:
-        words[layout.PRG_RAM_AT], end = end, end + 8192
-    if cartridge.has_chr_ram:
-        words[layout.CHR_AT] = end
-    words[layout.ZERO_VALUE] = 1
-    words[layout.DMC_END] = layout.NEVER
-    words[layout.DMC_LENGTH] = 1
-    restart(words[None], cartridge)
-    return row
-
-
-def restart(words: NDArray[np.int64], cartridge: Cartridge) -> None:
-    """What the reset line does to rows [n, words]: CPU and PPU start over, memory stays."""
-    words[:, layout.PC] = cartridge.reset_vector
-    words[:, layout.SP] = (words[:, layout.SP] - 3) & 0xFF
-    for field in (layout.INTERRUPT_DISABLE, layout.IRQ_MASKED):
-        words[:, field] = 1
-    for field in (layout.JAMMED, layout.NMI, layout.CONTROL, layout.MASK, layout.WRITE_TOGGLE, layout.READ_BUFFER):
-        words[:, field] = 0
-    for field in (layout.FINE_X, layout.T, layout.VBLANK, layout.VBLANK_RACE, layout.SPRITE0_BEFORE, layout.STROBE):
-        words[:, field] = 0
-    for field in (layout.APU_ENABLED, layout.FRAME_IRQ, layout.DMC_IRQ, layout.NOTES, layout.FRAME, layout.APU_SYNCED):
-        words[:, field] = 0
-    words[:, layout.NMI_LATE] = layout.LATE_NONE
-    words[:, layout.LENGTH0 : layout.LENGTH0 + 4] = 0
-    words[:, layout.DMC_END] = layout.NEVER
-    words[:, layout.APU_START] = 0
-    words[:, layout.DOT] = layout.POWER_ON_DOT
-    words[:, layout.CLOCK] = layout.POWER_ON_CYCLE * 3 - layout.POWER_ON_DOT
-    words[:, layout.PICTURE] = 2
-    words[:, layout.V_LINE] = -1
-    words[:, layout.SPRITE0_AT] = layout.UNKNOWN
-    words[:, layout.SPRITE0_FROM] = 0
-    words[:, layout.SPLITS] = 1
-    words[:, layout.LOG] = 0
 
 
 def _machine_with_blocks(cartridge: Cartridge) -> machine.Machine:
@@ -113,8 +71,8 @@ class Console:
             raise LaneError(f"frames is {frames}; it cannot be negative")
         self._set_buttons(buttons)
         use_threads(self.threads)
-        with announced("NES", self.machine.kernels.__file__ or ""):
-            self.machine.kernels.step_lanes(self.state, self.words, self.rom, self.code, self._buttons, frames)
+        with announced("NES", machine.__file__):
+            machine.step_lanes(self.state, self.words, self.rom, self.code, self._buttons, frames)
 
     def _set_buttons(self, buttons: ArrayLike) -> None:
         given = np.asarray(buttons)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from holdfast.compiled import kernel
 from holdfast.worlds.nes.apu import next_irq, sync_apu
 from holdfast.worlds.nes.bus import cycle_at
@@ -29,7 +27,6 @@ from holdfast.worlds.nes.layout import (
     NEGATIVE_VALUE,
     NMI,
     NMI_LATE,
-    PC,
     PICTURE,
     PICTURE_DOT,
     RACE_FLAG_READ_NO_NMI,
@@ -127,21 +124,5 @@ def run_frame_plainly(row: Array, words: Array, rom: Array) -> None:
         elif not taken_interrupt(row, words, rom):
             if words[NMI]:
                 words[NMI] = 1
-            step(row, words, rom)
-    finish_frame(row, words, rom)
-
-
-@kernel
-def count_instructions(row: Array, words: Array, rom: Array, counts: Array) -> None:
-    """`run_frame_plainly` that also counts how often each address was executed."""
-    while words[DOT] < FRAME_DOTS:
-        if words[PICTURE] < 2 and words[DOT] >= PICTURE_DOT:
-            pass_prerender(words)
-        elif words[JAMMED]:
-            stay_jammed(words)
-        elif not taken_interrupt(row, words, rom):
-            if words[NMI]:
-                words[NMI] = 1
-            counts[words[PC]] += np.int64(1)
             step(row, words, rom)
     finish_frame(row, words, rom)

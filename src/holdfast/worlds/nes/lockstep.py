@@ -17,8 +17,12 @@ from holdfast.worlds.nes.cartridge import load_rom
 from holdfast.worlds.nes.console import Console
 from holdfast.worlds.nes.decode import decode_program
 from holdfast.worlds.nes.layout import PC
-from holdfast.worlds.nes.profile import AREA, MODE, STAGE, TIMER, WORLD
+from holdfast.worlds.nes.profile import AREA, MODE, PLAYING, STAGE, TASK, WORLD
 from holdfast.worlds.nes.rivals import Rival, start
+
+ROUTINE, IN_CONTROL = 0x0E, 8
+SCREEN_OFF, WAIT_TIMER = 0x774, 0x7A0
+START = 0x08
 
 
 @dataclass(frozen=True)
@@ -61,21 +65,43 @@ def differing(
     return np.nonzero((ram != other) & ~untouched)[0]
 
 
-def random_buttons(random: np.random.Generator, ram: NDArray[np.uint8], frame: int, held: int) -> int:
-    """Mostly running right and jumping, with every other button now and then; Start while the title waits."""
-    if ram[MODE] == 0:
-        return 0x08 if frame % 16 == 8 else 0
-    if frame % 6:
-        return held
-    if random.random() < 0.7:
-        return 0x82 | int(random.random() < 0.5)
-    return int(random.integers(256)) & (0xFF if random.random() < 0.1 else 0xF3)
+class Player:
+    """Starts a stage from the title by writing to RAM, then plays: mostly running right and jumping, with every other
+    button now and then. It looks at this console's RAM only; what it writes goes to both machines."""
+
+    def __init__(self, stage: str, seed: int) -> None:
+        self.world, self.level = (int(part) - 1 for part in stage.split("-"))
+        self.random = np.random.default_rng(seed)
+        self.started, self.held = False, 0
+
+    def writes(self, ram: NDArray[np.uint8]) -> list[tuple[int, int]]:
+        if ram[MODE] == 0:
+            self.started = False
+            if self._title_waits(ram):  # in worlds 1, 2, 4 and 7 a walk into a pipe is an area of its own
+                area = self.level + int(self.level >= 1 and self.world + 1 in (1, 2, 4, 7))
+                return [(WORLD, self.world), (STAGE, self.level), (AREA, area)]
+            return []
+        self.started |= (ram[MODE], ram[TASK], ram[ROUTINE]) == (*PLAYING, IN_CONTROL)
+        return [] if self.started else [(WAIT_TIMER, 0)]
+
+    def buttons(self, ram: NDArray[np.uint8], frame: int) -> int:
+        if not self.started:
+            return START if self._title_waits(ram) else 0
+        if frame % 6 == 0:
+            if self.random.random() < 0.7:
+                self.held = 0x82 | int(self.random.random() < 0.5)
+            else:
+                self.held = int(self.random.integers(256)) & (0xFF if self.random.random() < 0.1 else 0xF3)
+        return self.held
+
+    def _title_waits(self, ram: NDArray[np.uint8]) -> bool:
+        return bool(ram[MODE] == 0 and ram[TASK] == 3 and ram[SCREEN_OFF] == 0)
 
 
 def compare_game(
-    name: str, rom: Path, world: int, frames: int, seed: int, pictures: bool = True, every: int = 1
+    name: str, rom: Path, stage: str, frames: int, seed: int, pictures: bool = True, every: int = 1
 ) -> Comparison:
-    """Play one script of random inputs on both machines; pictures are compared every so many frames.
+    """Play some frames of a stage ("1-1" to "8-4"). Pictures are compared every so many frames.
 
     cynes ends its frames where this console does, so all of its RAM is compared. FCEUmm (stable-retro) ends them some
     lines apart: frames in which the game is still at work then are left out. nes_py ends its steps after a fixed
@@ -86,16 +112,14 @@ def compare_game(
     align(console, rival)
     before = (console.ram[0].copy(), rival.ram().copy())
     idle = {address for address, one in decode_program(console.cartridge).items() if one.handler == "WAIT_forever"}
-    random = np.random.default_rng(seed)
-    colours = ColourMap()
-    differing_frames, differing_pictures, first, buttons = 0, 0, "", 0
+    player, colours = Player(stage, seed), ColourMap()
+    differing_frames, differing_pictures, first = 0, 0, ""
     for frame in range(frames):
         ram = console.ram[0]
-        if world and not ram[TIMER].any() and frame < 300:
-            for address, value in ((WORLD, world), (STAGE, 0), (AREA, 0)):
-                ram[address] = value
-                rival.poke(address, value)
-        buttons = random_buttons(random, ram, frame, buttons)
+        buttons = player.buttons(ram, frame)
+        for address, value in player.writes(ram):
+            ram[address] = value
+            rival.poke(address, value)
         console.step(buttons)
         rival.step(buttons)
         wrong = differing(ram, rival.ram(), before)

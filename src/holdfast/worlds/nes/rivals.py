@@ -93,16 +93,20 @@ class StableRetro:
         self._core.step()
 
     def ram(self) -> NDArray[np.uint8]:
+        state, start = self._state()
+        return np.frombuffer(state[start : start + 2048], np.uint8)
+
+    def _state(self) -> tuple[bytes, int]:
         """FCEUmm's save state is a list of tagged chunks; the work RAM is the one called RAM."""
         state = bytes(self._core.get_state())
-        start = state.index(b"RAM\x00") + 8
-        return np.frombuffer(state[start : start + 2048], np.uint8)
+        return state, state.index(b"RAM\x00") + 8
 
     def rgb(self) -> NDArray[np.uint8]:
         return np.asarray(self._core.get_screen())
 
     def poke(self, address: int, value: int) -> None:
-        raise NotImplementedError
+        state, start = self._state()
+        self._core.set_state(state[: start + address] + bytes([value]) + state[start + address + 1 :])
 
 
 REVERSED = [int(f"{value:08b}"[::-1], 2) for value in range(256)]
