@@ -295,6 +295,7 @@ class Training:
     def decide(self, episodes: Episodes) -> dict[str, float | int]:
         """Is this the best so far, and is it good enough to stop? The evidence goes to `events.jsonl`."""
         counts, spec = self.state.counts, self.state.world.spec
+        top_shares, self.top_shares = self.top_shares, {}  # each belongs to one evaluation
         if self.config.evaluation.seeds == "rolling":
             self._judge_yardsticks()
         found = summary(episodes, spec.score)
@@ -312,7 +313,7 @@ class Training:
             "evaluation.score_low": found.low,
             "evaluation.score_high": found.high,
             "evaluation.score_worst": found.worst,
-            **{f"evaluation.{role}.top_action_share": share for role, share in self.top_shares.items()},
+            **{f"evaluation.{role}.top_action_share": top_shares[role] for role in top_shares},
             **{f"evaluation.{name}": float(episodes[name].mean()) for name in spec.columns},
         }
 
