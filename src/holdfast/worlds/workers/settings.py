@@ -10,6 +10,7 @@ SUPERVISED = ("workers",)  # values of world.backend whose environments run in p
 LANES = 8  # rollout.lanes unless set: one process each
 BUDGET_WINDOW_S = 600.0  # `respawns` counts replacements within this time
 LOCK_WAIT_S = 120.0  # for the lock file, then an error
+SPAWN_S = 60.0  # at least this long for the interpreter to start: on a crowded machine that alone takes seconds
 TERMINATE_S = 2.0  # between asking a process to end and killing it
 
 _ACTS = ("world.backend", SUPERVISED)
@@ -40,6 +41,12 @@ class WorkerSettings:
 
     def limit_s(self, phase: str) -> float:
         """How long a phase may take; waiting for the baton has no limit of its own, its holders have."""
-        limits = {"spawn": self.import_s, "import": self.import_s, "lock": LOCK_WAIT_S + 5.0, "build": self.build_s}
-        limits |= {"reset": self.reset_s, "step": self.step_s, "draw": self.step_s, "close": self.close_s}
+        limits = {"spawn": max(self.import_s, SPAWN_S), "import": self.import_s, "lock": LOCK_WAIT_S + 5.0}
+        limits |= {
+            "build": self.build_s,
+            "reset": self.reset_s,
+            "step": self.step_s,
+            "draw": self.step_s,
+            "close": self.close_s,
+        }
         return limits.get(phase, float("inf"))
