@@ -16,6 +16,16 @@ from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.harvest_settings import HarvestSettings
 from holdfast.curriculum.schedule import ScheduleSettings
 from holdfast.options import MORE_THAN_0, OptionInfo, option, options_of
+from holdfast.selfplay.settings import (
+    SELFPLAY_SECTIONS,
+    DuelConfig,
+    EwcConfig,
+    HealthConfig,
+    LeagueConfig,
+    LevelsConfig,
+    ResponseConfig,
+    RndConfig,
+)
 from holdfast.worlds.workers.settings import WorkerSettings
 
 FORMAT = 1  # raised when an older Holdfast could no longer read a run's configuration
@@ -174,6 +184,13 @@ class Config:
     gate: GateSettings = field(default_factory=GateSettings)
     deck: DeckSettings = field(default_factory=DeckSettings)
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
+    duel: DuelConfig = field(default_factory=DuelConfig)
+    levels: LevelsConfig = field(default_factory=LevelsConfig)
+    league: LeagueConfig = field(default_factory=LeagueConfig)
+    health: HealthConfig = field(default_factory=HealthConfig)
+    ewc: EwcConfig = field(default_factory=EwcConfig)
+    rnd: RndConfig = field(default_factory=RndConfig)
+    response: ResponseConfig = field(default_factory=ResponseConfig)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
@@ -197,6 +214,7 @@ SECTIONS: dict[str, type] = {
     "gate": GateSettings,
     "deck": DeckSettings,
     "harvest": HarvestSettings,
+    **SELFPLAY_SECTIONS,
     "checkpoint": CheckpointConfig,
     "metrics": MetricsConfig,
     "memory": MemoryConfig,

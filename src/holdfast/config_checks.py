@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.config import Config, flat, known_options
 from holdfast.errors import ConfigError
 from holdfast.options import allows
+from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
 
 
@@ -65,6 +66,7 @@ def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpe
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
     problems = [problem for role in spec.roles for problem in _role_problems(config, explicit, role)]
     problems += idle_curriculum(config, explicit) + curriculum_problems(config)
+    problems += duel_problems(config, explicit, spec)
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
 

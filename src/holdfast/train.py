@@ -38,7 +38,7 @@ from holdfast.runs.metadata import Lineage, metadata
 from holdfast.runs.recorder import CUT_AT_RESUME, Recorder, cut_streams_back
 from holdfast.runs.signals import StopRequest
 from holdfast.runs.supervised import supervisor_of
-from holdfast.state import initial_state, torch_generator
+from holdfast.state import State, initial_state, torch_generator
 from holdfast.timing import Clock
 from holdfast.watch import Progress, Result, Watch, peak_memory_mb
 from holdfast.worlds.api import Act, Episodes, World
@@ -56,7 +56,7 @@ class Training:
         self.recorder = Recorder(run.folder, config, self.clock)
         self.supervisor = supervisor_of(config, run)
         try:
-            self.state = initial_state(config, self.supervisor)
+            self.state = self.first_state()
             refuse_large(self.state.learners, config.run.allow_slow)
             self.curriculum: Curriculum = make_curriculum(config, run.folder, self.decision, self.recorder.append)
         except BaseException:
@@ -71,6 +71,9 @@ class Training:
         self.steps_before = 0
         self.seconds_before: dict[str, float] = {}
         self.scores: dict[str, Summary] = {}  # of the yardsticks, on the seeds used during the run
+
+    def first_state(self) -> State:
+        return initial_state(self.config, self.supervisor)
 
     # --- beginning and continuing ------------------------------------------------------------------------------------
 
@@ -349,10 +352,13 @@ class Training:
         outcome = "interrupted" if exit_status else "solved" if self.state.counts.solved else "finished"
         if exit_status == 0:
             self.event(outcome, scores={name: found._asdict() for name, found in scores.items()})
+        return self.result(outcome, scores, exit_status)
+
+    def result(self, outcome: str, scores: dict[str, Summary], exit_status: int) -> Result:
         return Result(
             outcome=outcome,
             counts=self.state.counts,
-            score_name=self.state.world.spec.score,
+            score_name=self.score_name,
             scores=scores,
             elapsed_s=self.clock.elapsed_s,
             agent_steps_per_s=self._speed(),
@@ -362,9 +368,22 @@ class Training:
             exit_status=exit_status,
         )
 
+    @property
+    def score_name(self) -> str:
+        return self.state.world.spec.score
+
     def _speed(self) -> float:
         working = sum(self.clock.seconds.get(phase, 0.0) for phase in ("collect", "act", "world", "learn"))
         return (self.state.counts.agent_steps - self.steps_before) / working if working else 0.0
+
+
+def make_training(config: Config, run: Run, watch: Watch) -> Training:
+    """A run of one loop for all worlds, or of self-play where that is asked for."""
+    if config.duel.mode == "off":
+        return Training(config, run, watch)
+    from holdfast.selfplay.duel import Duel  # which is made of this module's loop
+
+    return Duel(config, run, watch)
 
 
 def train(config: Config, run: Run, watch: Watch) -> Result:
@@ -372,8 +391,8 @@ def train(config: Config, run: Run, watch: Watch) -> Result:
     return with_ladder(
         config,
         run,
-        first=lambda sizes, notes: Training(sizes, run, watch).start(notes=notes),
-        again=lambda sizes, notes: Training(sizes, run, watch).go_on(notes),
+        first=lambda sizes, notes: make_training(sizes, run, watch).start(notes=notes),
+        again=lambda sizes, notes: make_training(sizes, run, watch).go_on(notes),
     )
 
 
@@ -381,6 +400,6 @@ def resume(config: Config, run: Run, watch: Watch, notes: list[str] | None = Non
     """Go on from the newest whole checkpoint, or from the first step if none was written yet."""
 
     def again(sizes: Config, more: list[str]) -> Result:
-        return Training(sizes, run, watch).go_on([*(notes or []), *more], fresh_lanes)
+        return make_training(sizes, run, watch).go_on([*(notes or []), *more], fresh_lanes)
 
     return with_ladder(config, run, first=again, again=again)

@@ -81,6 +81,28 @@ SCHOOL_METRICS = (
     Metric("curriculum.deck_remaining", "share", "of the deck not yet dealt"),
 )
 
+DUEL_METRICS = (
+    Metric("evaluation.gap", "share", "how far the two roles' shares of wins are apart"),
+    Metric("duel.turn", "number", "turns begun"),
+    Metric("duel.level", "number", "level of training and evaluations"),
+    Metric("duel.lr_scale", "1", "factor on the learning rate in this turn"),
+    Metric("duel.full_sight", "share", "how often sight is full, by the masking curriculum"),
+    Metric("duel.{role}.steps", "count", "agent-steps the role has learned from"),
+    Metric("duel.{role}.rate", "share", "its wins against the newest opponent, over the health window"),
+    Metric("duel.{role}.won", "share", "its wins against all opponents in this iteration"),
+    Metric("duel.{role}.mixed", "share", "episodes at the level before"),
+    Metric("duel.{role}.pool", "count", "its earlier policies in the league"),
+    Metric("duel.{role}.rollbacks", "count", "how often it went back"),
+    Metric("ewc.{role}.penalty", "1", "what holding the weights of earlier levels adds to the loss"),
+    Metric("ewc.{role}.moved", "1", "how far the weights are from there, by importance"),
+    Metric("rnd.{role}.mean", "deviations", "mean bonus for new sights; far from 0 it pays for being there"),
+    Metric("rnd.{role}.length_correlation", "1", "of an episode's bonus with its length"),
+    Metric("rnd.{role}.error", "1", "of the predictor of sights, before this rollout"),
+    Metric("rnd.{role}.loss", "1", "of the predictor of sights, while it learned"),
+)
+
+ALL_METRICS = (*METRICS, *SCHOOL_METRICS, *DUEL_METRICS)
+
 TIMINGS = (
     Metric("elapsed_s", "s", "since this process began the loop"),
     Metric("agent_steps_per_s", "1/s", "living agent-steps per second of this iteration, all phases counted"),

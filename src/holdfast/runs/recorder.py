@@ -19,7 +19,7 @@ from holdfast.errors import CheckpointError
 from holdfast.runs.board import Board
 from holdfast.runs.heartbeat import Pulse, utc
 from holdfast.runs.hints import Advisor, Facts, Hint
-from holdfast.runs.metrics import METRICS, SCHOOL_METRICS, MetricsWriter, known_names
+from holdfast.runs.metrics import ALL_METRICS, MetricsWriter, known_names
 from holdfast.runs.monitor import Monitor
 from holdfast.runs.streams import Rotation, Stream, cut_back, end_of
 from holdfast.runs.tables import LATEST, write_rows
@@ -68,7 +68,7 @@ class Recorder:
         config = self.config.metrics
         wanted = [name for name in CUT_AT_RESUME if config.episodes or name != "episodes.jsonl"]
         self.kept |= {name: self._stream(name) for name in wanted}
-        names = known_names((*METRICS, *SCHOOL_METRICS), [role.name for role in spec.roles], list(spec.columns))
+        names = known_names(ALL_METRICS, [role.name for role in spec.roles], list(spec.columns))
         board = Board(self.folder / "tensorboard", agent_steps + 1) if self.config.run.tensorboard else None
         self.metrics = MetricsWriter(self.kept["metrics.jsonl"], names, board)
         if config.hints:

@@ -50,13 +50,12 @@ def role_number(name: str) -> int | None:
 def next_turn(settings: DuelConfig, rota: Rota, steps: int) -> Turn:
     """The next turn's roles; `steps` are agent-steps of the whole run."""
     frozen = role_number(settings.freeze_role)
-    if settings.mode == "simultaneous":
-        both = (FIRST, SECOND)
-        return Turn(both, "simultaneous") if frozen is None else Turn((other(frozen),), "freeze_role")
     if frozen is not None:
         return Turn((other(frozen),), "freeze_role")
     if rota.forced is not None:
         return Turn((rota.forced,), "forced")
+    if settings.mode == "simultaneous":
+        return Turn((FIRST, SECOND), "simultaneous")
     if settings.alternate_freeze and not _is_free(settings, steps):
         return Turn((rota.active,), "alternate_freeze")
     if rota.boosted is not None and rota.boost_left > 0:

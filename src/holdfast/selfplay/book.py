@@ -1,0 +1,108 @@
+"""What self-play remembers besides arrays: turns, standings, rings, pools. One value that goes to JSON and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from dataclasses import dataclass, field
+from typing import Any, get_args, get_origin, get_type_hints
+
+from holdfast.curriculum.levels import Standing
+from holdfast.selfplay.health import Pulse
+from holdfast.selfplay.league import Pool
+from holdfast.selfplay.rollback import Ring, Tally
+from holdfast.selfplay.rota import Rota
+
+
+@dataclass
+class Milestone:
+    """A role as it was at an evaluation."""
+
+    hash: str
+    steps: int
+    iteration: int
+    level: int
+    rate: float  # its share of wins then
+
+
+@dataclass
+class SideBook:
+    """What is remembered of one role."""
+
+    steps: int = 0  # agent-steps it learned from
+    turns: int = 0
+    cold_steps: int = 0  # of them in the exercise
+    pulse: Pulse = field(default_factory=Pulse)
+    ring: Ring = field(default_factory=Ring)
+    pool: Pool = field(default_factory=lambda: Pool(0))
+    milestones: list[Milestone] = field(default_factory=list)
+    rollbacks: int = 0
+    rolled_back_at: int = 0  # its steps then
+    is_stuck: bool = False  # for the rest of the turn it meets players it can beat
+    restart_next: bool = True  # its episodes begin anew with its next turn, as after a change of level
+    sight: float | None = None  # share of full sight its episodes were last planned with
+    collapses: int = 0  # evaluations in a row below health.collapse_threshold
+
+
+@dataclass
+class TurnBook:
+    """The turn that goes on."""
+
+    number: int
+    roles: list[int]
+    reason: str
+    stage: str  # exercise, warm or play
+    rollouts: int
+    left: int
+    lr_scale: float
+    full_sight: float
+
+
+@dataclass
+class Book:
+    """Everything that decisions rest on."""
+
+    sides: list[SideBook] = field(default_factory=lambda: [SideBook(), SideBook()])
+    rota: Rota = field(default_factory=Rota)
+    standing: Standing = field(default_factory=Standing)
+    tally: Tally = field(default_factory=Tally)
+    turn: TurnBook | None = None
+    turns: int = 0
+    gap: float | None = None  # balance gap of the last evaluation
+    evaluated_at: int = 0  # iteration
+    candidate_streak: int = 0  # evaluations in a row at the top that found a candidate
+    outside_streak: int = 0  # evaluations in a row with one role hopeless
+    tested_at: int = 0  # iteration of the last best-response test
+    warm_next: bool = False  # the next turn is a warm start
+    outcome: str | None = None  # converged or unstable
+    because: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, table: dict[str, Any]) -> Book:
+        return revived(cls, table)
+
+    def hashes(self) -> set[str]:
+        """Frozen policies that decisions may still ask for."""
+        found: set[str] = set()
+        for side in self.sides:
+            found |= {entry.hash for entry in side.ring.entries}
+            found |= {member.hash for member in side.pool.members}
+            found |= {milestone.hash for milestone in side.milestones}
+        return found
+
+
+def revived(kind: Any, value: Any) -> Any:
+    """A value of this type from what `dataclasses.asdict` and JSON made of it."""
+    if value is None:
+        return None
+    if get_origin(kind) is types.UnionType:
+        return revived(next(part for part in get_args(kind) if part is not type(None)), value)
+    if get_origin(kind) is list:
+        return [revived(get_args(kind)[0], item) for item in value]
+    if dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{name: revived(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+    return value

@@ -1,0 +1,298 @@
+"""Self-play: the loop of an ordinary run, lived in turns. Long turns, short turns and learning at once are settings.
+
+A turn lets one role (or both, each in an arena of its own) learn against frozen opponents. `turns.py` begins and ends
+turns, `treatment.py` helps roles that fell ill, `judging.py` and `decisions.py` evaluate the pair and act on it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+import numpy as np
+import torch
+
+from holdfast.errors import ConfigError, NonFinite
+from holdfast.intervals import wilson
+from holdfast.learner.ppo import UpdateResult, update
+from holdfast.learner.rnd import NoveltyResult
+from holdfast.rollout.collect import collect
+from holdfast.rollout.evaluate import Summary
+from holdfast.runs.checkpoint import Saved
+from holdfast.runs.signals import StopRequest
+from holdfast.selfplay.arena import Arena
+from holdfast.selfplay.certificate import certify
+from holdfast.selfplay.decisions import decide
+from holdfast.selfplay.health import Sign, diagnose
+from holdfast.selfplay.judging import Judgement, judge_pair
+from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.state import DuelState, Side, initial_duel
+from holdfast.selfplay.treatment import treat
+from holdfast.selfplay.turns import begin_turn, end_turn, keep_in_ring, note_outcomes, set_level
+from holdfast.train import Training
+from holdfast.watch import Result
+from holdfast.worlds.api import Episodes
+from holdfast.worlds.spaces import Continuous
+
+UNSTABLE = 3  # exit status
+TEST_EVERY = 0.1  # of the run, at most one best-response test
+
+
+class Duel(Training):
+    """A run of self-play in progress."""
+
+    state: DuelState  # type: ignore[assignment]
+
+    def first_state(self) -> Any:
+        state = initial_duel(self.config)
+        self.ladder = Ladder(self.config, state.world.spec)
+        for index in range(len(self.ladder.levels)):  # the world refuses levels at which no duel can start
+            state.world.plan(np.zeros(1, np.int64), self.ladder.plan(index))
+        return state
+
+    # --- the loop ----------------------------------------------------------------------------------------------------
+
+    def loop(self) -> Result:
+        state = self.state
+        with StopRequest() as stop:
+            self._take_up()
+            while not self.done and stop.received is None:
+                begun = time.perf_counter()
+                if state.book.turn is None:
+                    begin_turn(state, self.ladder, self.event)
+                metrics, episodes = self.learn()
+                if state.book.turn is not None and state.book.turn.left <= 0:
+                    end_turn(state, self.event)
+                    if self.evaluation_is_due:
+                        with self.clock("evaluate"):
+                            metrics |= self.judge()
+                self.write(metrics, episodes, time.perf_counter() - begun)
+                if self.due(self.config.checkpoint.every) or self.done or stop.received is not None:
+                    with self.clock("save"):
+                        self.save("final" if self.done else "interrupt" if stop.received is not None else "interval")
+            if stop.received is not None:
+                self.event("interrupted", signal=stop.received)
+            return self.conclude(stop)
+
+    def _take_up(self) -> None:
+        """Before the first step: a state to come back to. After a resume: tell arenas what they do not save."""
+        book = self.state.book
+        for number, side_book in enumerate(book.sides):
+            if not side_book.ring.entries:
+                keep_in_ring(self.state, number, is_turn_start=True)
+            if side_book.sight is not None:
+                arena, mix = self.state.arenas[number], self.config.duel.mixed_level_ratio
+                set_level(self.state, self.ladder, arena, side_book.sight, mix, only_know=True)
+
+    @property
+    def done(self) -> bool:
+        book, duel = self.state.book, self.config.duel
+        turns_over = duel.max_turns > 0 and book.turns >= duel.max_turns and book.turn is None
+        return book.outcome is not None or turns_over or self.state.counts.iteration >= self.config.run.iterations
+
+    @property
+    def evaluation_is_due(self) -> bool:
+        every, since = self.config.evaluation.every, self.state.counts.iteration - self.state.book.evaluated_at
+        return every > 0 and since >= every and not self.state.exercises
+
+    def _continue_from(self, saved: Saved, fresh_lanes: bool) -> list[str]:
+        if fresh_lanes:
+            raise ConfigError(["self-play goes on only with the lanes it had: leave rollout.lanes and the world as they are"])
+        return super()._continue_from(saved, fresh_lanes)
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def learn(self) -> tuple[dict[str, float | int], Episodes | None]:
+        """One rollout and one update of every role of the turn; its numbers, and the duels that ended."""
+        state, turn = self.state, self.state.book.turn
+        assert turn is not None
+        exercise = turn.stage == "exercise"
+        state.live = tuple((state.exercises if exercise else state.arenas)[number] for number in turn.roles)
+        tables: list[Episodes] = []
+        updates: dict[str, UpdateResult] = {}
+        extra: dict[str, float | int] = {}
+        for number, arena in zip(turn.roles, state.live, strict=True):
+            side = state.sides[number]
+            with self.clock("collect"):
+                episodes = collect(
+                    arena.world,
+                    {side.name: side.learner},
+                    {side.name: arena.batch},
+                    arena.memory,
+                    state.actions,
+                    self.clock,
+                )
+            tables += [episodes] if episodes is not None and not exercise else []
+            with self.clock("learn"):
+                result, facts = self._update(side, arena, turn.lr_scale)
+            updates |= {side.name: result} if result is not None else {}
+            extra |= facts | self._look_after(number, arena, result, exercise)
+        turn.left -= 1
+        ended = Episodes.joined(tables) if tables else None
+        return self.record(ended, updates) | extra | self._progress(), ended
+
+    def _update(self, side: Side, arena: Arena, scale: float) -> tuple[UpdateResult | None, dict[str, float | int]]:
+        """Learn from the arena's batch; no result when a number was not finite (the weights are as before)."""
+        config, facts = self.config, {}
+        if side.novelty is not None:
+            rnd = config.rnd
+            found = side.novelty.pay(arena.batch, rnd.coef, rnd.clip, rnd.share, self.state.shuffle)
+            facts = self._novelty_facts(side, found)
+        side.learner.config = dataclasses.replace(config.learner, lr=config.learner.lr * scale)
+        progress = self.state.counts.iteration / config.run.iterations
+        try:
+            result = update(side.learner, arena.batch, progress, self.state.shuffle)
+        except NonFinite as error:
+            self.event("non_finite", role=side.name, text=str(error))
+            return None, facts
+        if isinstance(side.learner.role.actions, Continuous):
+            with torch.no_grad():
+                side.learner.policy.extra.clamp_(min=config.health.log_std_floor)
+        if side.anchor is not None and int(side.anchor.taken):
+            facts |= {
+                f"ewc.{side.name}.penalty": side.anchor.penalty(),
+                f"ewc.{side.name}.moved": side.anchor.distance(),
+            }
+        return result, facts
+
+    def _novelty_facts(self, side: Side, found: NoveltyResult) -> dict[str, float | int]:
+        if found.is_survival_bonus:
+            self.event("rnd_warning", role=side.name, mean=found.mean, length_correlation=found.length_correlation)
+        return {f"rnd.{side.name}.{name}": value for name, value in found._asdict().items()}
+
+    def _look_after(
+        self, number: int, arena: Arena, result: UpdateResult | None, exercise: bool
+    ) -> dict[str, float | int]:
+        """Count steps and results, look at the role's health, treat it, and keep a state to come back to."""
+        state, side = self.state, self.state.sides[number]
+        side_book, turn = state.book.sides[number], state.book.turn
+        assert turn is not None
+        acted = int(arena.batch.valid.sum())
+        side_book.steps += acted
+        side_book.cold_steps += acted if exercise else 0
+        outcome = {} if exercise else note_outcomes(state, number)
+        extra = side.learner.policy.extra.detach()
+        sign = Sign(result is not None, tuple(extra.tolist()), 1.0 - turn.left / turn.rollouts)
+        found = diagnose(self.config.health, side_book.pulse, sign)
+        if found.condition == "well":
+            if side_book.ring.is_due(side_book.steps, self.config.health.ring_every):
+                keep_in_ring(state, number)
+        else:
+            treat(state, self.ladder, number, found, self.event)
+        facts: dict[str, float | int] = {f"duel.{side.name}.{name}": value for name, value in outcome.items()}
+        if side_book.pulse.rate is not None:
+            facts[f"duel.{side.name}.rate"] = side_book.pulse.rate
+        return facts
+
+    def _progress(self) -> dict[str, float | int]:
+        book = self.state.book
+        facts: dict[str, float | int] = {"duel.turn": book.turns, "duel.level": book.standing.level}
+        if book.turn is not None:
+            facts |= {"duel.lr_scale": book.turn.lr_scale, "duel.full_sight": book.turn.full_sight}
+        for side, side_book in zip(self.state.sides, book.sides, strict=True):
+            facts |= {
+                f"duel.{side.name}.steps": side_book.steps,
+                f"duel.{side.name}.pool": len(side_book.pool.members),
+                f"duel.{side.name}.rollbacks": side_book.rollbacks,
+            }
+        return facts
+
+    # --- evaluate and decide -----------------------------------------------------------------------------------------
+
+    def _judge_yardsticks(self) -> None:
+        """The scripts are played with every evaluation, each against the learned other role."""
+
+    def judge(self) -> dict[str, float | int]:
+        found = self.judge_now(self.state.book.standing.level)
+        verdict = decide(self.state, self.ladder, found, self.clock, self.event)
+        self.event("evaluation", verdict=verdict, **found.facts())
+        self._keep(f"{self.state.counts.iteration:06d}", found)
+        if verdict == "candidate" and self._may_test():
+            self._test(found)
+        low, high = wilson(found.wins, found.duels)
+        self.watch.evaluated(self.state.counts.iteration, {"learned": summary_of(found), **panel_summaries(found)})
+        return {
+            "evaluation.score": found.rate,
+            "evaluation.score_low": low,
+            "evaluation.score_high": high,
+            "evaluation.score_worst": 0.0 if found.wins < found.duels else 1.0,
+            "evaluation.gap": found.gap,
+            **{f"evaluation.{name}": float(found.episodes[name].mean()) for name in self.state.world.spec.columns},
+        }
+
+    def judge_now(self, level: int) -> Judgement:
+        """The pair as it is, at a level."""
+        vault, sides = self.state.vault, self.state.sides
+        names = (vault.freeze(sides[0]), vault.freeze(sides[1]))
+        return judge_pair(self.config, self.ladder, level, (vault.take(names[0]), vault.take(names[1])), names)
+
+    def _keep(self, name: str, found: Judgement) -> None:
+        scores = {"learned": summary_of(found), **panel_summaries(found)}
+        content = {
+            "iteration": self.state.counts.iteration,
+            "score": self.score_name,
+            "policies": {who: {"summary": score._asdict()} for who, score in scores.items()},
+            "duel": found.facts(),
+        }
+        self.run.write_json(f"evals/{name}.json", content)
+
+    @property
+    def score_name(self) -> str:
+        return f"wins of the {self.state.sides[0].name}"
+
+    def _may_test(self) -> bool:
+        since = self.state.counts.iteration - self.state.book.tested_at
+        enough = since >= TEST_EVERY * self.config.run.iterations or self.state.book.tested_at == 0
+        return self.config.response.certify and enough
+
+    def _test(self, found: Judgement) -> None:
+        """The best-response test: only a pair that passes it may be called converged."""
+        self.state.book.tested_at = self.state.counts.iteration
+        pair = (self.state.vault.take(found.hashes[0]), self.state.vault.take(found.hashes[1]))
+        with self.clock("respond"):
+            certificate = certify(self.config, self.ladder, found.level, pair, steps_of(self.state))
+        self.event("best_response", **certificate)
+        self.run.write_json(f"evals/response-{self.state.counts.iteration:06d}.json", certificate)
+        if certificate["verdict"] == "passed":
+            self.state.book.outcome, self.state.book.because = "converged", "best-response test passed"
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def conclude(self, stop: StopRequest) -> Result:
+        """The last word: the last pair at the level it reached, however it looks."""
+        exit_status, scores = stop.exit_status, {}
+        outcome = "interrupted" if exit_status else self.state.book.outcome or "finished"
+        if exit_status == 0:
+            held_out = dataclasses.replace(
+                self.config.evaluation,
+                seed=self.config.evaluation.seed + 1,
+                episodes=self.config.evaluation.final_episodes,
+            )
+            config = dataclasses.replace(self.config, evaluation=held_out)
+            vault, sides = self.state.vault, self.state.sides
+            names = (vault.freeze(sides[0]), vault.freeze(sides[1]))
+            pair = (vault.take(names[0]), vault.take(names[1]))
+            with self.clock("evaluate"):
+                found = judge_pair(config, self.ladder, self.state.book.standing.level, pair, names)
+            self._keep("final", found)
+            scores = {"learned": summary_of(found), **panel_summaries(found)}
+            exit_status = UNSTABLE if outcome == "unstable" else 0
+            self.event(outcome, because=self.state.book.because, **found.facts())
+        return self.result(outcome, scores, exit_status)
+
+
+def steps_of(state: DuelState) -> tuple[int, int]:
+    return state.book.sides[0].steps, state.book.sides[1].steps
+
+
+def summary_of(found: Judgement) -> Summary:
+    low, high = wilson(found.wins, found.duels)
+    return Summary(found.rate, low, high, 0.0 if found.wins < found.duels else 1.0, found.duels)
+
+
+def panel_summaries(found: Judgement) -> dict[str, Summary]:
+    return {
+        name: Summary(wins / duels, *wilson(wins, duels), 0.0 if wins < duels else 1.0, duels)
+        for name, (wins, duels) in found.panel.items()
+    }

@@ -1,0 +1,181 @@
+"""An evaluation of the pair as it is: duels on fixed seeds until questions are answered, a panel of scripts, probes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast.config import Config
+from holdfast.curriculum.levels import questions as level_questions
+from holdfast.intervals import wilson
+from holdfast.rollout.evaluate import DURING_RUN, evaluation_keys
+from holdfast.selfplay.cast import Player, scripts_of
+from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.matches import Arrays, Contender, Ground, play_matches, script, wins_of_first
+from holdfast.selfplay.probes import Probe, probe
+from holdfast.selfplay.sequential import Evidence, Question, ask, looks_up_to
+from holdfast.selfplay.state import spare_maker
+from holdfast.worlds.api import Episodes, World, WorldSpec
+from holdfast.worlds.registry import make_world
+
+BALANCE = Question("balance", "balance", 0.05)
+PANEL_DUELS = 128
+IDLE = ("still",)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one evaluation found; rates are shares of wins of the first role."""
+
+    level: int
+    hashes: tuple[str, str]
+    wins: int
+    duels: int
+    answers: dict[str, Evidence]
+    panel: dict[str, tuple[int, int]]  # wins of the first role and duels, by `first-second` with one side scripted
+    probes: list[Probe]
+    episodes: Episodes
+
+    @property
+    def rate(self) -> float:
+        return self.wins / self.duels
+
+    @property
+    def gap(self) -> float:
+        """How far the two shares of wins are apart; says nothing about what a better opponent would do."""
+        return abs(2.0 * self.rate - 1.0)
+
+    def panel_rates(self) -> list[float]:
+        return [wins / duels for wins, duels in self.panel.values()]
+
+    def facts(self) -> dict[str, Any]:
+        """For the events."""
+        low, high = wilson(self.wins, self.duels)
+        return {
+            "level": self.level,
+            "policies": list(self.hashes),
+            "wins": self.wins,
+            "duels": self.duels,
+            "rate": self.rate,
+            "low": low,
+            "high": high,
+            "gap": self.gap,
+            "tests": {name: answer._asdict() for name, answer in self.answers.items()},
+            "panel": {name: wins / duels for name, (wins, duels) in self.panel.items()},
+            "probes": {f"{found.role}_{found.name}": found.value for found in self.probes},
+        }
+
+
+def make_ground(config: Config, spec: WorldSpec, level: dict[str, float], act_seed: int) -> Ground:
+    return Ground(
+        world_name=config.world_name,
+        settings=config.evaluation_world,
+        level=level,
+        threads=config.rollout.threads,
+        make=(spare_maker(config, spec.roles[0]), spare_maker(config, spec.roles[1])),
+        sampled=config.evaluation.sampled,
+        act_seed=act_seed,
+    )
+
+
+def panel_names(world: World) -> tuple[list[str], list[str]]:
+    """Scripts of each role that are worth playing against."""
+    first, second = (scripts_of(world, role.name) for role in world.spec.roles)
+    return [name for name in first if name not in IDLE], [name for name in second if name not in IDLE]
+
+
+def questions_of(config: Config) -> list[Question]:
+    asked = level_questions(config.levels) if config.levels.kind != "none" else []
+    return [*asked, BALANCE]
+
+
+def judge_pair(
+    config: Config, ladder: Ladder, level: int, pair: tuple[Arrays, Arrays], names: tuple[str, str]
+) -> Judgement:
+    """Play the pair at a level until all questions are answered or the largest look is reached."""
+    spec = ladder.spec
+    roles = (spec.roles[0].name, spec.roles[1].name)
+    table = ladder.table(level, ladder.final_sight)
+    ground = make_ground(config, spec, table, config.evaluation.seed % 2**31)
+    first, second = (Contender(Player("newest", name), arrays) for name, arrays in zip(names, pair, strict=True))
+    answers, episodes, wins = _play_until_told(config, ground, first, second, roles)
+    return Judgement(
+        level=level,
+        hashes=names,
+        wins=wins,
+        duels=len(episodes),
+        answers=answers,
+        panel=play_panel(config, ground, first, second, roles),
+        probes=probe(episodes, roles),
+        episodes=episodes,
+    )
+
+
+def _play_until_told(
+    config: Config, ground: Ground, first: Contender, second: Contender, roles: tuple[str, str]
+) -> tuple[dict[str, Evidence], Episodes, int]:
+    most, asked = config.evaluation.episodes, questions_of(config)
+    looks = looks_up_to(most) if config.duel.test == "sequential" else (most,)
+    keys = evaluation_keys(config.evaluation.seed, DURING_RUN, looks[-1])
+    tables: list[Episodes] = []
+    wins: list[int] = []
+    answers: dict[str, Evidence] = {}
+    done = 0
+    for number, look in enumerate(looks):
+        part = ground._replace(act_seed=ground.act_seed + number)
+        tables += play_matches(part, [first], [second], [(0, 0)], keys[done:look])
+        done = look
+        wins.append((wins[-1] if wins else 0) + int(wins_of_first(tables[-1], roles).sum()))
+        answers = ask(asked, wins, looks[: number + 1])
+        if all(answer.verdict != "undecided" for answer in answers.values()):
+            break
+    if config.duel.test == "point":
+        answers = {question.name: question.by_point(wins[-1], done) for question in asked}
+    return answers, Episodes.joined(tables), wins[-1]
+
+
+def play_panel(
+    config: Config, ground: Ground, first: Contender, second: Contender, roles: tuple[str, str]
+) -> dict[str, tuple[int, int]]:
+    """Each learned role against every script of the other, on the first of the evaluation's seeds."""
+    world = make_world(config.world_name, config.evaluation_world, 1, seed=0)
+    firsts, seconds = panel_names(world)
+    world.close()
+    duels = min(PANEL_DUELS, config.evaluation.episodes)
+    keys = evaluation_keys(config.evaluation.seed, DURING_RUN, duels)
+    left, right = [first, *map(script, firsts)], [second, *map(script, seconds)]
+    pairs = [(0, n) for n in range(1, len(right))] + [(n, 0) for n in range(1, len(left))]
+    tables = play_matches(ground, left, right, pairs, keys)
+    names = [f"learned-{left_or_right}" for left_or_right in seconds] + [f"{name}-learned" for name in firsts]
+    wins = [int(wins_of_first(table, roles).sum()) for table in tables]
+    return {name: (won, duels) for name, won in zip(names, wins, strict=True)}
+
+
+def best_of(
+    config: Config,
+    ladder: Ladder,
+    level: int,
+    candidates: Sequence[tuple[str, Arrays]],
+    rivals: Sequence[tuple[str, Arrays]],
+) -> tuple[int, list[float]]:
+    """Which candidate for the second role does best against the scripts and some rivals: by the lower end of the
+    interval of its wins, the last of equals; all the lower ends."""
+    spec = ladder.spec
+    roles = (spec.roles[0].name, spec.roles[1].name)
+    ground = make_ground(config, spec, ladder.table(level, ladder.final_sight), config.evaluation.seed % 2**31)
+    world = make_world(config.world_name, config.evaluation_world, 1, seed=0)
+    firsts, _ = panel_names(world)
+    world.close()
+    left = [*map(script, firsts), *(Contender(Player("earlier", name), arrays) for name, arrays in rivals)]
+    right = [Contender(Player("earlier", name), arrays) for name, arrays in candidates]
+    keys = evaluation_keys(config.evaluation.seed, DURING_RUN, min(PANEL_DUELS, config.evaluation.episodes))
+    lows = []
+    for number in range(len(right)):
+        tables = play_matches(ground, left, right, [(n, number) for n in range(len(left))], keys)
+        lost = sum(int(wins_of_first(table, roles).sum()) for table in tables)
+        total = len(keys) * len(left)
+        lows.append(wilson(total - lost, total)[0])
+    return int(len(lows) - 1 - np.argmax(lows[::-1])), lows

@@ -1,0 +1,151 @@
+"""A challenger: a learner that does nothing but learn to beat one frozen opponent, under the run's own settings.
+
+How much it gains over the incumbent is a lower bound of how exploitable the opponent is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from holdfast.config import Config
+from holdfast.learner.ppo import Learner, update
+from holdfast.rng import derive
+from holdfast.rollout.collect import collect
+from holdfast.rollout.evaluate import evaluation_keys
+from holdfast.selfplay.arena import Arena, make_arena
+from holdfast.selfplay.blindness import Blind, blind_world
+from holdfast.selfplay.judging import make_ground
+from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.matches import Arrays, Contender, play_matches, wins_of_first
+from holdfast.selfplay.rota import FIRST, other
+from holdfast.selfplay.state import spare_maker
+from holdfast.selfplay.vault import arrays_of, put_into
+from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, torch_generator
+from holdfast.timing import Clock
+from holdfast.worlds.registry import make_world
+
+SELECTION, MEASURE = 3, 4  # blocks of evaluation seeds
+LOOKS = 12  # selections over the budget
+STILL_GAINING = 0.01  # in the last quarter: go on
+LONGEST = 2.0  # times the budget
+
+
+class Gain(NamedTuple):
+    """A challenger at one moment."""
+
+    steps: int
+    rate: float  # of its own wins, on selection duels
+
+
+@dataclass(frozen=True)
+class Response:
+    """A challenger that has learned: the state that did best on selection duels, and how it got there."""
+
+    role: int
+    start: str  # incumbent or scratch
+    arrays: dict[str, np.ndarray]
+    history: list[Gain]
+    steps: int
+
+
+class Setting(NamedTuple):
+    """Where a challenger learns and is measured."""
+
+    config: Config
+    ladder: Ladder
+    level: int
+    role: int  # of the challenger
+    rival: Contender
+    blind: Blind | None = None  # what the rival does not react to
+
+
+def respond(
+    setting: Setting, start: Arrays | None, steps: int, seed: int, tell: Callable[[Gain], None] = lambda gain: None
+) -> Response:
+    """Learn for so many agent-steps, longer while it still gains; from given weights, or from scratch."""
+    arena = _make_arena(setting, start, seed)
+    config, per_rollout = setting.config, arena.batch.steps * arena.batch.rows
+    budget = max(1, -(-steps // per_rollout))
+    actions, shuffle, clock = torch_generator(seed, ACTIONS), torch_generator(seed, SHUFFLE), Clock()
+    every = max(1, budget // LOOKS)
+    history = [_look(setting, arena.learner, 0)]
+    best, kept = history[0], _copy(arena.learner)
+    done = 0
+    try:
+        while done < budget or (_still_gains(history) and done < LONGEST * budget):
+            name = arena.role
+            collect(arena.world, {name: arena.learner}, {name: arena.batch}, arena.memory, actions, clock)
+            arena.take_outcomes()
+            update(arena.learner, arena.batch, min(done / budget, 0.9), shuffle)
+            if setting.config.duel.mode != "off" and arena.learner.policy.extra.numel():
+                with torch.no_grad():
+                    arena.learner.policy.extra.clamp_(min=config.health.log_std_floor)
+            done += 1
+            if done % every == 0:
+                history.append(_look(setting, arena.learner, done * per_rollout))
+                tell(history[-1])
+                if history[-1].rate >= best.rate:
+                    best, kept = history[-1], _copy(arena.learner)
+    finally:
+        arena.world.close()
+    return Response(setting.role, "scratch" if start is None else "incumbent", kept, history, done * per_rollout)
+
+
+def _still_gains(history: list[Gain]) -> bool:
+    quarter = max(1, len(history) // 4)
+    return history[-1].rate - max(gain.rate for gain in history[:-quarter]) > STILL_GAINING
+
+
+def _copy(learner: Learner) -> dict[str, np.ndarray]:
+    return {name: np.array(array) for name, array in arrays_of(learner).items()}
+
+
+def _make_arena(setting: Setting, start: Arrays | None, seed: int) -> Arena:
+    config, spec = setting.config, setting.ladder.spec
+    own = int(derive(np.uint64(seed), np.uint64(0x9E5)) >> np.uint64(1))
+    world = make_world(config.world_name, config.world, config.rollout.lanes, own, config.rollout.threads)
+    role = spec.roles[setting.role]
+    learner = Learner(role, config.policy, config.learner, torch_generator(seed, WEIGHTS), config.rollout.threads)
+    if start is not None:
+        put_into(learner, start)
+    world.reset()
+    rivals = torch.Generator().manual_seed(own % 2**31)
+    make = spare_maker(config, spec.roles[other(setting.role)])
+    arena = make_arena(blind_world(world, setting.blind), learner, make, config.rollout.steps, rivals)
+    sight = setting.ladder.final_sight
+    arena.share_out([(setting.rival.player, 1.0, setting.rival.arrays)])
+    arena.set_levels(setting.ladder.row(setting.level, sight), None, 0.0)
+    arena.restart()
+    return arena
+
+
+def _look(setting: Setting, learner: Learner, steps: int) -> Gain:
+    duels = min(512, setting.config.response.duels)
+    wins, total = measure(setting, Contender(setting.rival.player, _copy(learner)), duels, SELECTION, renamed=True)
+    return Gain(steps, wins / total)
+
+
+def measure(
+    setting: Setting, challenger: Contender, duels: int, block: int = MEASURE, renamed: bool = False
+) -> tuple[int, int]:
+    """Wins of the challenger's role against the rival, on seeds of a block."""
+    config, spec = setting.config, setting.ladder.spec
+    table = setting.ladder.table(setting.level, setting.ladder.final_sight)
+    ground = make_ground(config, spec, table, config.evaluation.seed % 2**31 + 7 * block)
+    ground = ground._replace(blind=setting.blind)
+    if renamed or challenger.player == setting.rival.player:
+        challenger = Contender(challenger.player.__class__("challenger", "challenger"), challenger.arrays)
+    pair = ([challenger], [setting.rival]) if setting.role == FIRST else ([setting.rival], [challenger])
+    keys = evaluation_keys(config.evaluation.seed, block, duels)
+    roles = (spec.roles[0].name, spec.roles[1].name)
+    won = 0
+    for part in np.array_split(keys, -(-duels // 2048)):
+        (table_,) = play_matches(ground, *pair, [(0, 0)], part)
+        first = wins_of_first(table_, roles)
+        won += int(first.sum() if setting.role == FIRST else (~first).sum())
+    return won, duels

@@ -1,0 +1,83 @@
+"""Options of self-play that cannot act as they are set, each with the reason; told together with all other problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.errors import ConfigError
+from holdfast.selfplay.rota import read_schedule
+from holdfast.worlds.api import WorldSpec
+
+Reader = Callable[[Any], bool]
+
+# options, whether they can act, and what it takes
+NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
+    (("duel.boost_turns",), lambda c: c.duel.boost_threshold > 0, "duel.boost_threshold above 0"),
+    (("duel.multiplier_when",), lambda c: c.duel.evader_multiplier != 1.0, "duel.evader_multiplier other than 1"),
+    (("duel.cold_start_steps",), lambda c: c.duel.cold_start != "none", "duel.cold_start"),
+    (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
+    (
+        ("duel.evader_first", "duel.warm_start", "duel.mixed_level_ratio"),
+        lambda c: c.levels.kind != "none",
+        "levels.kind other than none",
+    ),
+    (
+        ("league.keep", "league.offer_every", "league.active", "league.draw", "league.power", "league.half_life"),
+        lambda c: c.league.size > 0,
+        "league.size above 0",
+    ),
+    (("ewc.samples", "ewc.keep", "ewc.roles"), lambda c: c.ewc.strength > 0, "ewc.strength above 0"),
+    (("ewc.strength",), lambda c: c.levels.kind != "none", "levels: weights are held when a level is left"),
+    (
+        ("rnd.embed", "rnd.hidden", "rnd.lr", "rnd.share", "rnd.clip", "rnd.roles"),
+        lambda c: c.rnd.coef > 0,
+        "rnd.coef above 0",
+    ),
+    (("health.collapse_streak",), lambda c: c.health.collapse_threshold > 0, "health.collapse_threshold above 0"),
+    (("levels.min_obstacles",), lambda c: c.levels.kind == "smooth", "levels.kind = smooth"),
+)
+
+
+def duel_problems(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[str]:
+    """All that is wrong about the self-play of this configuration."""
+    if config.duel.mode == "off":
+        return []
+    problems = []
+    if len(spec.roles) != 2:
+        names = ", ".join(role.name for role in spec.roles)
+        problems.append(f"duel.mode = {config.duel.mode} needs a world of two roles; {spec.name} has {names}")
+    for options, can_act, wanted in NEEDS:
+        for name in options:
+            if name in explicit and _is_set(config, name) and not can_act(config):
+                problems.append(f"{name} has no effect as it is set; it needs {wanted}: remove it")
+    if "run.stop_score" in explicit and config.run.stop_score is not None:
+        problems.append("run.stop_score has no effect in self-play, where a score is a balance: remove it")
+    return problems + _arithmetic(config, explicit, spec)
+
+
+def _is_set(config: Any, name: str) -> bool:
+    """Written down with a value that would do something."""
+    section, _, key = name.partition(".")
+    return getattr(getattr(config, section), key) not in (False, 0, 0.0)
+
+
+def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[str]:
+    problems = []
+    rollout = config.rollout.lanes * config.rollout.steps * min((role.agents for role in spec.roles), default=1)
+    if config.duel.warmup and config.duel.turn_steps <= rollout:
+        problems.append(
+            f"duel.warmup has no effect: a turn of {config.duel.turn_steps} steps is a single rollout of {rollout}"
+        )
+    mix = config.league.mix
+    if len(mix) != 3 or abs(sum(mix) - 1.0) > 1e-6:
+        problems.append(f"league.mix = {','.join(map(str, mix))}: three shares that add up to 1 are needed")
+    elif config.league.size == 0 and "league.mix" in explicit and mix[1] > 0.0:
+        problems.append("league.mix gives earlier policies a share while league.size = 0 keeps none: set it to 0")
+    if config.health.low >= config.health.high:
+        problems.append(f"health.low = {config.health.low} must be below health.high = {config.health.high}")
+    try:
+        read_schedule(config.duel.freeze_schedule)
+    except ConfigError as error:
+        problems += error.problems
+    return problems

@@ -1,0 +1,183 @@
+"""Turns: who learns next against whom, at which level, how long. Begun and ended here, lived in `duel.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from holdfast.selfplay.arena import Arena
+from holdfast.selfplay.book import TurnBook
+from holdfast.selfplay.cast import Player
+from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.matches import Arrays
+from holdfast.selfplay.rollback import Entry
+from holdfast.selfplay.rota import (
+    SECOND,
+    after_turn,
+    damping,
+    forced_switch_is_due,
+    next_turn,
+    other,
+    switch_frozen,
+    turn_rollouts,
+)
+from holdfast.selfplay.state import DuelState
+
+Event = Callable[..., None]
+STUCK_MIX = (0.2, 0.8, 0.0)  # against players a stuck role can beat
+IDLE_SCRIPTS = ("still",)  # no opponent to learn from
+
+
+def exercise_is_due(state: DuelState, number: int) -> bool:
+    return number in state.exercises and state.book.sides[number].cold_steps < state.config.duel.cold_start_steps
+
+
+def begin_turn(state: DuelState, ladder: Ladder, event: Event) -> None:
+    """Choose roles and length, deal opponents and levels, and keep a state to come back to."""
+    book, duel = state.book, state.config.duel
+    steps = state.counts.agent_steps
+    roles: tuple[int, ...]
+    exercising = [number for number in state.exercises if exercise_is_due(state, number)]
+    if exercising:
+        roles, reason, stage = (exercising[0],), "cold start", "exercise"
+        length = -(-duel.cold_start_steps // rollout_steps(state.exercises[exercising[0]]))
+    elif book.warm_next:
+        roles, reason, stage = (SECOND,), "warm start", "warm"
+        length = -(-duel.warm_start_steps // rollout_steps(state.arenas[SECOND]))
+    else:
+        (roles, reason), stage = next_turn(duel, book.rota, steps), "play"
+        obstacles, shrink = ladder.has_obstacles(book.standing.level), 0.5**book.tally.halvings
+        each = [turn_rollouts(duel, n, steps, rollout_steps(state.arenas[n]), obstacles, shrink) for n in roles]
+        length = max(each)
+    book.turns += 1
+    book.tally.in_turn = 0
+    book.turn = TurnBook(
+        number=book.turns,
+        roles=list(roles),
+        reason=reason,
+        stage=stage,
+        rollouts=length,
+        left=length,
+        lr_scale=damping(duel, book.gap) * 0.5**book.tally.halvings,
+        full_sight=ladder.sight_at(steps),
+    )
+    seated = {state.sides[n].name: prepare_side(state, ladder, n) for n in roles} if stage != "exercise" else {}
+    for number in roles:
+        book.sides[number].is_stuck = False
+        book.sides[number].pulse.begin_turn(state.config.health.window)
+        keep_in_ring(state, number, is_turn_start=True)
+    event(
+        "turn",
+        turn=book.turns,
+        roles=[state.sides[n].name for n in roles],
+        stage=stage,
+        reason=reason,
+        rollouts=length,
+        level=book.standing.level,
+        lr_scale=book.turn.lr_scale,
+        full_sight=book.turn.full_sight,
+        opponents=seated,
+    )
+
+
+def rollout_steps(arena: Arena) -> int:
+    return arena.batch.steps * arena.batch.rows
+
+
+def prepare_side(state: DuelState, ladder: Ladder, number: int, restart: bool = False) -> list[str]:
+    """Opponents and levels for the coming episodes of a role; the names of who will be met."""
+    arena, duel = state.arenas[number], state.config.duel
+    side_book = state.book.sides[number]
+    assert state.book.turn is not None
+    seated = arena.share_out(opponents(state, number))
+    side_book.sight = state.book.turn.full_sight
+    set_level(state, ladder, arena, side_book.sight, duel.mixed_level_ratio)
+    if restart or side_book.restart_next:
+        arena.restart()
+        side_book.restart_next = False
+    return [f"{player.kind}:{player.name}" for player in seated]
+
+
+def set_level(
+    state: DuelState, ladder: Ladder, arena: Arena, sight: float, mix: float, only_know: bool = False
+) -> None:
+    level = state.book.standing.level
+    before = ladder.row(level - 1, sight) if ladder.levels and level > 0 else None
+    (arena.know_levels if only_know else arena.set_levels)(ladder.row(level, sight), before, mix)
+
+
+def opponents(state: DuelState, number: int) -> list[tuple[Player, float, Arrays | None]]:
+    """Who a role meets, with the share of its episodes: the newest, earlier ones by measured results, scripts."""
+    league, rival = state.config.league, state.sides[other(number)]
+    side_book, pool = state.book.sides[number], state.book.sides[other(number)].pool
+    newest = state.vault.freeze(rival)
+    mix = [*league.mix, 0.0, 0.0][:3]
+    drawn = []
+    if pool.members:
+        if side_book.is_stuck:
+            mix = list(STUCK_MIX)
+        drawn = pool.draw(league, "variance" if side_book.is_stuck else None)
+        drawn = [member for member in drawn if member.hash != newest]
+    cast = state.arenas[number].cast
+    assert cast is not None
+    scripts = [name for name in cast.scripts if name not in IDLE_SCRIPTS]
+    found: list[tuple[Player, float, Arrays | None]] = [(Player("newest", newest), mix[0], state.vault.take(newest))]
+    if mix[1] > 0.0 and drawn:
+        for member in drawn:
+            found.append((Player("earlier", member.hash), mix[1] / len(drawn), state.vault.take(member.hash)))
+    if mix[2] > 0.0:
+        found += [(Player("script", name), mix[2] / len(scripts), None) for name in scripts]
+    return [entry for entry in found if entry[1] > 0.0] or found[:1]
+
+
+def keep_in_ring(state: DuelState, number: int, is_turn_start: bool = False) -> None:
+    """Freeze a role so that it can come back here."""
+    side_book = state.book.sides[number]
+    name = state.vault.freeze(state.sides[number])
+    side_book.ring.push(Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start), state.config.health.ring)
+
+
+def end_turn(state: DuelState, event: Event) -> None:
+    """Note the turn, offer what was learned to the pools, and switch frozen roles that had their time."""
+    book, config = state.book, state.config
+    turn = book.turn
+    assert turn is not None
+    for number in turn.roles:
+        side_book = book.sides[number]
+        side_book.turns += 1
+        if turn.stage != "exercise" and config.league.size > 0 and side_book.turns % config.league.offer_every == 0:
+            name = state.vault.freeze(state.sides[number])
+            left = side_book.pool.offer(name, side_book.steps, config.league)
+            event("offered", role=state.sides[number].name, policy=name, left=None if left is None else left.hash)
+    if turn.stage == "play":
+        after_turn(book.rota, tuple(turn.roles))
+    elif turn.stage == "warm":
+        book.warm_next = False
+    else:
+        state.exercises.pop(turn.roles[0]).world.close()
+    steps = state.counts.agent_steps
+    if forced_switch_is_due(config.duel, book.rota, steps):
+        switch_frozen(book.rota, steps)
+        event("forced_switch", active=state.sides[book.rota.active].name)
+    book.turn = None
+
+
+def note_outcomes(state: DuelState, number: int) -> dict[str, float]:
+    """Count ended episodes for the health of a role and for the pool it met; its share of wins, if any ended."""
+    arena, side_book = state.arenas[number], state.book.sides[number]
+    outcome = arena.take_outcomes()
+    if arena.cast is None or len(outcome.won) == 0:
+        return {}
+    players = [arena.cast.players[place] for place in outcome.place]
+    kinds = np.array(["" if player is None else player.kind for player in players])
+    newest = (kinds == "newest") & ~outcome.mixed
+    side_book.pulse.add(outcome.won[newest].astype(int).tolist(), state.config.health.window)
+    pool = state.book.sides[other(number)].pool
+    for place in np.unique(outcome.place[kinds == "earlier"]):
+        player = arena.cast.players[place]
+        member = pool.member(player.name) if player is not None else None
+        mine = outcome.place == place
+        if member is not None:
+            member.add(int(outcome.won[mine].sum()), int(mine.sum()), state.config.league.half_life)
+    return {"won": float(outcome.won.mean()), "mixed": float(outcome.mixed.mean())}
