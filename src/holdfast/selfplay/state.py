@@ -150,10 +150,6 @@ class DuelState:
         for side in self.sides:
             put_into(side, below(arrays, f"{side.name}/"))
 
-    def close(self) -> None:
-        for arena in self._arenas().values():
-            arena.world.close()
-
 
 def initial_duel(config: Config) -> DuelState:
     """Self-play before its first step."""

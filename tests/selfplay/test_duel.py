@@ -1,0 +1,136 @@
+"""The engine on matching pennies: roles take turns against frozen opponents, a resumed run equals an unbroken one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.config import Config
+from holdfast.config_checks import check_against_world
+from holdfast.config_reading import load_config
+from holdfast.errors import ConfigError
+from holdfast.runs.folder import Run, create_run
+from holdfast.runs.metrics import read_lines
+from holdfast.selfplay.duel import Duel
+from holdfast.train import resume, train
+from holdfast.views.dry_run import spec_of
+from holdfast.views.terminal import Quiet
+from tests.conftest import small_config, small_words
+from tests.test_resume import StopAfter, end_of
+
+PENNIES = "tests.two_roles:Pennies"
+SELFPLAY = {
+    "duel.mode": "turns",
+    "duel.turn_steps": "256",
+    "run.iterations": "9",
+    "evaluation.episodes": "24",
+    "health.window": "40",
+    "health.ring_every": "100",
+    "league.size": "3",
+}
+
+
+def duel_config(folder: Path, **options: str) -> Config:
+    return small_config(PENNIES, **{"run.root": str(folder), **SELFPLAY, **options})
+
+
+def lived(folder: Path, **options: str) -> tuple[Run, list[dict[str, Any]]]:
+    config = duel_config(folder, **options)
+    run = create_run(config, "pennies", ["test"])
+    train(config, run, Quiet())
+    return run, read_lines(run.folder / "events.jsonl")
+
+
+CASES = {
+    "turns": {},
+    "micro": {"duel.turn_steps": "1", "rnd.coef": "0.1", "rnd.roles": "both"},
+    "simultaneous": {
+        "duel.mode": "simultaneous",
+        "duel.turn_steps": "1",
+        "policy.core": "gru",
+        "policy.core_size": "4",
+    },
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_resumed_in_the_middle_of_a_turn_equals_an_unbroken_one(tmp_path: Path, case: str) -> None:
+    whole, events = lived(tmp_path, **CASES[case])
+    config = duel_config(tmp_path, **CASES[case])
+    run = create_run(config, "pennies", ["test"])
+    stopped = train(config, run, StopAfter(4))
+    assert stopped.outcome == "interrupted" and stopped.exit_status == 130
+    run.unlock()
+    assert resume(config, run, Quiet()).outcome == "finished"
+    assert end_of(run) == end_of(whole)
+    assert (run.folder / "evals/final.json").read_bytes() == (whole.folder / "evals/final.json").read_bytes()
+    assert any(event["event"] == "offered" for event in events)
+
+
+def test_turns_alternate_and_every_opponent_stays_what_it_was(tmp_path: Path) -> None:
+    config = duel_config(tmp_path)
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    duel.start()
+    events = read_lines(run.folder / "events.jsonl")
+    turns = [event for event in events if event["event"] == "turn"]
+    assert [turn["roles"][0] for turn in turns][:4] == ["seeker", "hider", "seeker", "hider"]
+    assert [turn["rollouts"] for turn in turns][:2] == [2, 1]
+    vault = duel.state.vault
+    for name in duel.state.needed():
+        vault.take(name)  # refuses a policy whose content no longer has its hash
+    offered = [event["policy"] for event in events if event["event"] == "offered"]
+    assert len(set(offered)) == len(offered) > 3
+
+
+def test_all_opponents_act_in_one_forward_per_step(tmp_path: Path) -> None:
+    config = duel_config(tmp_path)
+    duel = Duel(config, create_run(config, "pennies", ["test"]), Quiet())
+    duel.start()
+    for arena, side in zip(duel.state.arenas, duel.state.book.sides, strict=True):
+        assert arena.cast is not None
+        rollouts = side.turns * (2 if arena.is_first else 1)
+        assert arena.cast.stack.forwards == rollouts * config.rollout.steps
+
+
+def test_the_league_counts_results_against_its_members(tmp_path: Path) -> None:
+    config = duel_config(tmp_path, **{"league.mix": "0.2,0.8,0.0"})
+    duel = Duel(config, create_run(config, "pennies", ["test"]), Quiet())
+    duel.start()
+    assert sum(member.met for side in duel.state.book.sides for member in side.pool.members) > 50
+
+
+def test_simultaneous_turns_train_both_roles(tmp_path: Path) -> None:
+    run, events = lived(tmp_path, **{"duel.mode": "simultaneous", "run.iterations": "4"})
+    last = read_lines(run.folder / "metrics.jsonl")[-1]
+    assert last["duel.seeker.steps"] > 0 and last["duel.hider.steps"] > 0
+    assert {tuple(event["roles"]) for event in events if event["event"] == "turn"} == {("seeker", "hider")}
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"duel.mode": "off", "duel.turn_steps": "5"}, "duel.turn_steps has no effect"),
+        ({"duel.boost_turns": "5"}, "duel.boost_threshold above 0"),
+        ({"league.size": "0", "league.draw": "variance"}, "league.size above 0"),
+        ({"duel.evader_first": "true"}, "levels.kind other than none"),
+        ({"league.mix": "0.5,0.2"}, "three shares"),
+        ({"duel.warmup": "true", "duel.turn_steps": "8"}, "single rollout"),
+        ({"ewc.samples": "8"}, "ewc.strength above 0"),
+        ({"run.stop_score": "0.5"}, "run.stop_score"),
+        ({"duel.alternate_freeze": "true", "duel.freeze_schedule": "x"}, "freeze_schedule"),
+    ],
+)
+def test_options_that_cannot_act_are_refused_with_the_reason(options: dict[str, str], named: str) -> None:
+    words = [word for word in small_words(**{"duel.mode": "turns", **options}) if "stop_score=none" not in word]
+    with pytest.raises(ConfigError, match=named):
+        config, explicit = load_config(PENNIES, words)
+        check_against_world(config, explicit, spec_of(config))
+
+
+def test_a_world_of_one_role_has_no_self_play() -> None:
+    config, explicit = load_config("template", ["--duel.mode=turns"])
+    with pytest.raises(ConfigError, match="two roles"):
+        check_against_world(config, explicit, spec_of(config))
