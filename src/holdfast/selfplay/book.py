@@ -68,6 +68,7 @@ class Book:
     tally: Tally = field(default_factory=Tally)
     turn: TurnBook | None = None
     turns: int = 0
+    played: int = 0  # turns that were neither an exercise nor a warm start
     gap: float | None = None  # balance gap of the last evaluation
     evaluated_at: int = 0  # iteration
     candidate_streak: int = 0  # evaluations in a row at the top that found a candidate

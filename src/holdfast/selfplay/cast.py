@@ -39,9 +39,10 @@ Script = Callable[[World, np.ndarray], np.ndarray]  # actions [N, A, ...] whose 
 def scripts_of(world: World, role: str) -> dict[str, Script]:
     """The scripted players that a world has for a role; random ones in any case."""
     found: dict[str, Script] = {"random": lambda inner, lanes: random_policy(inner)[role]}
-    panel = getattr(world, "panel", None)
-    if panel is not None:
-        for name in panel(role):
+    if hasattr(world, "scripted"):
+        number = [one.name for one in world.spec.roles].index(role)
+        pairs = [name.split("-") for name in world.yardsticks() if "-" in name]  # named first-second
+        for name in dict.fromkeys(pair[number] for pair in pairs):
             found[name] = lambda inner, lanes, name=name: inner.scripted(role, name, lanes)  # type: ignore[misc]
     return found
 

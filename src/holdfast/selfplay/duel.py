@@ -36,6 +36,7 @@ from holdfast.worlds.api import Episodes
 from holdfast.worlds.spaces import Continuous
 
 UNSTABLE = 3  # exit status
+TOLD = ("advance", "regress", "rollback", "collapse", "stuck", "candidate", "alarm", "best_response", "unstable")
 TEST_EVERY = 0.1  # of the run, at most one best-response test
 
 
@@ -51,6 +52,10 @@ class Duel(Training):
             state.world.plan(np.zeros(1, np.int64), self.ladder.plan(index))
         return state
 
+    def tell(self, kind: str, **facts: object) -> None:
+        """Everything to the record, what a person waits for also to whoever watches."""
+        (self.decision if kind in TOLD else self.event)(kind, **facts)
+
     # --- the loop ----------------------------------------------------------------------------------------------------
 
     def loop(self) -> Result:
@@ -60,10 +65,10 @@ class Duel(Training):
             while not self.done and stop.received is None:
                 begun = time.perf_counter()
                 if state.book.turn is None:
-                    begin_turn(state, self.ladder, self.event)
+                    begin_turn(state, self.ladder, self.tell)
                 metrics, episodes = self.learn()
                 if state.book.turn is not None and state.book.turn.left <= 0:
-                    end_turn(state, self.event)
+                    end_turn(state, self.tell)
                     if self.evaluation_is_due:
                         with self.clock("evaluate"):
                             metrics |= self.judge()
@@ -88,7 +93,7 @@ class Duel(Training):
     @property
     def done(self) -> bool:
         book, duel = self.state.book, self.config.duel
-        turns_over = duel.max_turns > 0 and book.turns >= duel.max_turns and book.turn is None
+        turns_over = duel.max_turns > 0 and book.played >= duel.max_turns and book.turn is None
         return book.outcome is not None or turns_over or self.state.counts.iteration >= self.config.run.iterations
 
     @property
@@ -179,7 +184,7 @@ class Duel(Training):
             if side_book.ring.is_due(side_book.steps, self.config.health.ring_every):
                 keep_in_ring(state, number)
         else:
-            treat(state, self.ladder, number, found, self.event)
+            treat(state, self.ladder, number, found, self.tell)
         facts: dict[str, float | int] = {f"duel.{side.name}.{name}": value for name, value in outcome.items()}
         if side_book.pulse.rate is not None:
             facts[f"duel.{side.name}.rate"] = side_book.pulse.rate
@@ -205,7 +210,7 @@ class Duel(Training):
 
     def judge(self) -> dict[str, float | int]:
         found = self.judge_now(self.state.book.standing.level)
-        verdict = decide(self.state, self.ladder, found, self.clock, self.event)
+        verdict = decide(self.state, self.ladder, found, self.clock, self.tell)
         self.event("evaluation", verdict=verdict, **found.facts())
         self._keep(f"{self.state.counts.iteration:06d}", found)
         if verdict == "candidate" and self._may_test():
@@ -252,7 +257,7 @@ class Duel(Training):
         pair = (self.state.vault.take(found.hashes[0]), self.state.vault.take(found.hashes[1]))
         with self.clock("respond"):
             certificate = certify(self.config, self.ladder, found.level, pair, steps_of(self.state))
-        self.event("best_response", **certificate)
+        self.tell("best_response", **certificate)
         self.run.write_json(f"evals/response-{self.state.counts.iteration:06d}.json", certificate)
         if certificate["verdict"] == "passed":
             self.state.book.outcome, self.state.book.because = "converged", "best-response test passed"

@@ -152,6 +152,7 @@ def end_turn(state: DuelState, event: Event) -> None:
             event("offered", role=state.sides[number].name, policy=name, left=None if left is None else left.hash)
     if turn.stage == "play":
         after_turn(book.rota, tuple(turn.roles))
+        book.played += 1
     elif turn.stage == "warm":
         book.warm_next = False
     else:
