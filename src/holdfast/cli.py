@@ -149,6 +149,19 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     _add_checkpoint_tools(
         add("checkpoint", "inspect, verify, prune or backfill the checkpoints of a run or folder", checkpoint_verb)
     )
+    challenge = add("exploit", "best responses against a run's frozen roles: how far can they be beaten?", exploit_verb)
+    _add_run(challenge)
+    challenge.add_argument("--role", default="both", help="whose challenger learns (default both)")
+    challenge.add_argument("--checkpoint", default="latest", help="latest, or an iteration's number")
+    challenge.add_argument("--steps", type=int, help="agent-steps of each challenger (default: the run's own setting)")
+    challenge.add_argument("--duels", type=int, help="episodes it is measured on (default: the run's own setting)")
+    challenge.add_argument("--power", action="store_true", help="also plant a blind spot and play scripts from scratch")
+    challenge.add_argument("--json", action="store_true", help="print one JSON object")
+    cross = add("crossplay", "who beats whom over the milestones of runs, as a matrix and a picture", crossplay_verb)
+    cross.add_argument("runs", metavar="RUN", nargs="+", help="names or folders of runs of self-play")
+    cross.add_argument("--root", default="runs", help="folder that holds the runs")
+    cross.add_argument("--duels", type=int, default=256, help="episodes per pairing (default 256)")
+    cross.add_argument("--json", action="store_true", help="print one JSON object")
     report = add("report", "write a run's report.html", report_verb)
     _add_run(report)
     report.add_argument(
@@ -373,6 +386,23 @@ def checkpoint_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.checkpoints import checkpoint_tool
 
     return checkpoint_tool(arguments)
+
+
+def exploit_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.runs.folder import find_run
+    from holdfast.views.selfplay import exploit
+
+    run = find_run(arguments.run, arguments.root)
+    given = (arguments.role, arguments.checkpoint, arguments.steps, arguments.duels, arguments.power, arguments.json)
+    return exploit(run, *given)
+
+
+def crossplay_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.runs.folder import find_run
+    from holdfast.views.selfplay import show_crossplay
+
+    runs = [find_run(name, arguments.root) for name in arguments.runs]
+    return show_crossplay(runs, arguments.duels, arguments.json)
 
 
 def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:

@@ -9,6 +9,10 @@ from holdfast.watch import Watch
 
 
 def company_of(config: Config, watch: Watch) -> Company:
+    if config.duel.mode != "off":
+        from holdfast.rehearsal_duel import duel_company
+
+        return duel_company(watch)
     if config.world_name == "fish":
         from holdfast.rehearsal_school import school_company
 

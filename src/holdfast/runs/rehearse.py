@@ -106,7 +106,7 @@ def _saved(run: Run, iteration: int) -> Saved:
 def _common(mini: Config, run: Run) -> list[Feature]:
     metrics = read_lines(run.folder / "metrics.jsonl")
     first, last = _saved(run, 1), _saved(run, len(metrics))
-    weights = [name for name in last.arrays if name.endswith("/optimizer/parameters")]
+    weights = [name for name in last.arrays if name.endswith("/optimizer/parameters") and name in first.arrays]
     moved = max((float(np.abs(last.arrays[name] - first.arrays[name]).max()) for name in weights), default=0.0)
     episodes = int(metrics[-1]["episodes"])
     evaluations = [line["evaluation.score"] for line in metrics if "evaluation.score" in line]

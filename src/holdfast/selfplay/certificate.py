@@ -18,7 +18,7 @@ from holdfast.selfplay.cast import Player
 from holdfast.selfplay.judging import make_ground
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays, Contender, play_matches, script, wins_of_first
-from holdfast.selfplay.response import MEASURE, Gain, Response, Setting, measure, respond
+from holdfast.selfplay.response import CHALLENGER, MEASURE, Gain, Response, Setting, measure, respond
 from holdfast.selfplay.rota import FIRST, SECOND, other
 
 SLACK = 0.02  # a challenger this much behind the incumbent still shows that it can learn
@@ -125,7 +125,7 @@ def _side(
 
 def _challenge(setting: Setting, start: Arrays | None, steps: int, seed: int, tell: Callable[[Gain], None]) -> Found:
     response = respond(setting, start, steps, seed, tell)
-    challenger = Contender(Player("challenger", "challenger"), response.arrays)
+    challenger = Contender(CHALLENGER, response.arrays)
     return Found(response, *measure(setting, challenger, setting.config.response.duels))
 
 
@@ -141,7 +141,7 @@ def _facts(found: Found) -> dict[str, Any]:
 def blind_spot(setting: Setting, pair: tuple[Arrays, Arrays], steps: int, tell: Tell) -> dict[str, Any]:
     """Plant a hole the incumbent hardly profits from, and see whether the same budget finds it."""
     duels = min(2000, setting.config.response.duels)
-    incumbent = Contender(Player("challenger", "incumbent"), pair[setting.role])
+    incumbent = Contender(CHALLENGER, pair[setting.role])
     plain = measure(setting, incumbent, duels)
     for width in BLIND_WIDTHS:
         blind = setting._replace(blind=Blind(other(setting.role), BLIND_START, BLIND_START + width))

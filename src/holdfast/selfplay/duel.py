@@ -103,7 +103,9 @@ class Duel(Training):
 
     def _continue_from(self, saved: Saved, fresh_lanes: bool) -> list[str]:
         if fresh_lanes:
-            raise ConfigError(["self-play goes on only with the lanes it had: leave rollout.lanes and the world as they are"])
+            raise ConfigError(
+                ["self-play goes on only with the lanes it had: leave rollout.lanes and the world as they are"]
+            )
         return super()._continue_from(saved, fresh_lanes)
 
     # --- learning ----------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from holdfast.rollout.collect import collect
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.selfplay.arena import Arena, make_arena
 from holdfast.selfplay.blindness import Blind, blind_world
+from holdfast.selfplay.cast import Player
 from holdfast.selfplay.judging import make_ground
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays, Contender, play_matches, wins_of_first
@@ -30,6 +31,7 @@ from holdfast.timing import Clock
 from holdfast.worlds.registry import make_world
 
 SELECTION, MEASURE = 3, 4  # blocks of evaluation seeds
+CHALLENGER = Player("challenger", "challenger")
 LOOKS = 12  # selections over the budget
 STILL_GAINING = 0.01  # in the last quarter: go on
 LONGEST = 2.0  # times the budget
@@ -82,7 +84,7 @@ def respond(
             collect(arena.world, {name: arena.learner}, {name: arena.batch}, arena.memory, actions, clock)
             arena.take_outcomes()
             update(arena.learner, arena.batch, min(done / budget, 0.9), shuffle)
-            if setting.config.duel.mode != "off" and arena.learner.policy.extra.numel():
+            if arena.learner.policy.extra.numel():
                 with torch.no_grad():
                     arena.learner.policy.extra.clamp_(min=config.health.log_std_floor)
             done += 1
@@ -126,20 +128,16 @@ def _make_arena(setting: Setting, start: Arrays | None, seed: int) -> Arena:
 
 def _look(setting: Setting, learner: Learner, steps: int) -> Gain:
     duels = min(512, setting.config.response.duels)
-    wins, total = measure(setting, Contender(setting.rival.player, _copy(learner)), duels, SELECTION, renamed=True)
+    wins, total = measure(setting, Contender(CHALLENGER, _copy(learner)), duels, SELECTION)
     return Gain(steps, wins / total)
 
 
-def measure(
-    setting: Setting, challenger: Contender, duels: int, block: int = MEASURE, renamed: bool = False
-) -> tuple[int, int]:
+def measure(setting: Setting, challenger: Contender, duels: int, block: int = MEASURE) -> tuple[int, int]:
     """Wins of the challenger's role against the rival, on seeds of a block."""
     config, spec = setting.config, setting.ladder.spec
     table = setting.ladder.table(setting.level, setting.ladder.final_sight)
     ground = make_ground(config, spec, table, config.evaluation.seed % 2**31 + 7 * block)
     ground = ground._replace(blind=setting.blind)
-    if renamed or challenger.player == setting.rival.player:
-        challenger = Contender(challenger.player.__class__("challenger", "challenger"), challenger.arrays)
     pair = ([challenger], [setting.rival]) if setting.role == FIRST else ([setting.rival], [challenger])
     keys = evaluation_keys(config.evaluation.seed, block, duels)
     roles = (spec.roles[0].name, spec.roles[1].name)

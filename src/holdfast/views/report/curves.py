@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from holdfast.runs.metrics import METRICS, TIMINGS
+from holdfast.runs.metrics import DUEL_METRICS, METRICS, TIMINGS, Metric
 from holdfast.views.report.axes import MOST_POINTS, STRETCHES, Span, short
 from holdfast.views.report.chart import Chart, Level, Line, draw
 from holdfast.views.report.markup import Html, element, joined, section
@@ -20,6 +20,7 @@ def curves(record: Record) -> Html:
     across = iterations_shown(record)
     parts = [
         _section("Evaluation", evaluation_charts(record, across)),
+        _section("Self-play", duel_charts(record.metrics, across)),
         _section("Training episodes", episode_charts(record.metrics, across)),
         _section("Learner", *split_constant(learner_charts(record.metrics, across))),
         _section("Machine", machine_charts(record.timing, across)),
@@ -54,10 +55,10 @@ def series(rows: Rows, column: str, name: str) -> Line:
     return Line(name, [x for x, _ in points], [y for _, y in points])
 
 
-def meanings() -> dict[str, str]:
+def meanings(metrics: tuple[Metric, ...] = (*METRICS, *TIMINGS)) -> dict[str, str]:
     """Unit and meaning of every metric by the last part of its name."""
     table = {}
-    for metric in (*METRICS, *TIMINGS):
+    for metric in metrics:
         unit = "" if metric.unit in ("1", "count", "as the world says") else f" ({metric.unit})"
         table[metric.name.rpartition(".")[2]] = metric.meaning + unit
     return table
@@ -79,6 +80,21 @@ def evaluation_charts(record: Record, across: Span) -> list[Chart]:
         levels.append(Level("goal", goal))
     meaning = "mean over the evaluation episodes with its 95 % interval, over iterations"
     return [Chart(f"evaluation score: {name}", meaning, across, [learned], levels, wide=True)]
+
+
+def duel_charts(rows: Rows, across: Span) -> list[Chart]:
+    """Wins of both roles, the level, the balance gap and the league; none for a run without self-play."""
+    known, charts = meanings(DUEL_METRICS), []
+    for statistic in ("rate", "steps", "pool", "rollbacks"):
+        roles = [ending.split(".")[0] for ending in _endings(rows, "duel.") if ending.endswith(f".{statistic}")]
+        drawn = [line for line in (series(rows, f"duel.{role}.{statistic}", role) for role in roles) if line.x]
+        if drawn:
+            charts.append(Chart(statistic, known[statistic], across, drawn))
+    for column in ("duel.level", "duel.turn", "evaluation.gap"):
+        line = series(rows, column, column.rpartition(".")[2])
+        if line.x and _endings(rows, "duel."):
+            charts.append(Chart(line.name, known[line.name], across, [line]))
+    return charts
 
 
 def episode_charts(rows: Rows, across: Span) -> list[Chart]:

@@ -1,0 +1,272 @@
+"""The rehearsal of self-play: the real engine at toy scale, with counts of evaluations and one sick update injected.
+
+Nothing else is changed: every advance, regress, rollback, draw, anchor and bonus comes from the code of the run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.config import Config
+from holdfast.curriculum.levels import DISCRETE
+from holdfast.learner.ppo import UpdateResult
+from holdfast.runs.checkpoint import load
+from holdfast.runs.folder import Run
+from holdfast.runs.metrics import read_lines
+from holdfast.runs.rehearse import Company, Feature
+from holdfast.selfplay.arena import Arena, below
+from holdfast.selfplay.duel import Duel
+from holdfast.selfplay.judging import Judgement, questions_of
+from holdfast.selfplay.sequential import ask
+from holdfast.selfplay.settings import LevelsConfig
+from holdfast.selfplay.state import Side, exercised
+from holdfast.selfplay.vault import content_hash
+from holdfast.watch import Watch
+
+DUEL_STEPS, WIDTH, WINDOW = 40, 16, 20
+AFTER = 4  # iterations after the last forced event
+WARMUP_TURN = 5  # rollouts of a whole turn, of which a warming one has a fifth
+Rows = list[dict[str, Any]]
+
+
+def duel_company(watch: Watch) -> Company:
+    return Company(shrink, lambda mini, run: RehearsedDuel(mini, run, watch), duel_features)
+
+
+# --- the miniature ---------------------------------------------------------------------------------------------------
+
+
+def shrink(whole: Config, mini: Config) -> Config:
+    """Duels of some steps, one rollout per turn, every threshold in reach."""
+    rollout = mini.rollout.lanes * mini.rollout.steps
+    world = mini.world
+    if any(item.name == "max_steps" for item in dataclasses.fields(world)):
+        world = replace(world, max_steps=min(world.max_steps, DUEL_STEPS))
+    duel = replace(
+        mini.duel,
+        turn_steps=rollout * (WARMUP_TURN if mini.duel.warmup else 1),
+        max_turns=0,
+        cold_start_steps=rollout,
+        warm_start_steps=rollout,
+        mask_steps=4 * rollout if mini.duel.mask_steps else 0,
+        boost_turns=min(mini.duel.boost_turns, 2),
+        force_switch_every=min(mini.duel.force_switch_every, 2 * rollout),
+        force_first_switch=min(mini.duel.force_first_switch, rollout),
+    )
+    health = replace(mini.health, window=WINDOW, ring_every=1, cooldown=0)
+    return replace(
+        mini,
+        world=world,
+        policy=replace(mini.policy, hidden=(WIDTH, WIDTH)),
+        levels=_two_levels(mini.levels),
+        duel=duel,
+        health=health,
+        ewc=replace(mini.ewc, samples=min(mini.ewc.samples, 32)),
+        league=replace(mini.league, offer_every=1),
+        response=replace(mini.response, certify=False),
+        run=replace(mini.run, iterations=_end(mini)),
+    )
+
+
+def _two_levels(levels: LevelsConfig) -> LevelsConfig:
+    """The first and the last level, or the last two: at the top the first role may win without advancing."""
+    if levels.kind == "smooth":
+        return replace(levels, increment=max(levels.final_max - levels.start_max, levels.increment), start_level=0)
+    return replace(levels, start_level=len(DISCRETE) - 2) if levels.kind == "discrete" else levels
+
+
+def _phases(config: Config) -> tuple[int, int, int]:
+    """Iterations at which the role falls ill, until which evaluations ask to advance, and until which to go down."""
+    sick = len(exercised(config)) + 1
+    needed = max(config.levels.consecutive, config.levels.min_evaluations) + 2  # a plateau needs three and its streak
+    up = sick + needed + 1
+    return sick, up, up + config.levels.regress_patience + 2
+
+
+def _end(config: Config) -> int:
+    sick, _, down = _phases(config)
+    return (down if config.levels.kind != "none" else sick) + AFTER
+
+
+class RehearsedDuel(Duel):
+    """The run itself, with two things injected."""
+
+    def judge_now(self, level: int) -> Judgement:
+        """The duels are played; only their count is another."""
+        found = super().judge_now(level)
+        rate = self._wanted_rate()
+        duels = 100 if self.config.duel.test == "point" else 4096
+        wins, asked = round(rate * duels), questions_of(self.config)
+        answers = ask(asked, [wins], [duels])
+        if self.config.duel.test == "point":
+            answers = {question.name: question.by_point(wins, duels) for question in asked}
+        panel = {name: (count // 2, count) for name, (_, count) in found.panel.items()}
+        return replace(found, wins=wins, duels=duels, answers=answers, panel=panel)
+
+    def _wanted_rate(self) -> float:
+        sick, up, down = _phases(self.config)
+        iteration, levels = self.state.counts.iteration, self.config.levels
+        if iteration <= sick:
+            return 0.6  # neither balanced nor often enough
+        if levels.kind == "none" or iteration > down:
+            return 0.8 if iteration % 2 else 0.5  # wide enough for a boost, then narrow enough for damping
+        if iteration <= up:
+            return {"capture": (levels.capture_threshold + 1.0 - levels.min_escape) / 2.0}.get(levels.advance, 0.5)
+        return 1.0
+
+    def _update(self, side: Side, arena: Arena, scale: float) -> tuple[UpdateResult | None, dict[str, float | int]]:
+        """One update of a playing role, and one of an exercise, count as not finite."""
+        result, facts = super()._update(side, arena, scale)
+        ill = self.state.counts.iteration + 1 == _phases(self.config)[0]
+        first_exercise = self.state.counts.iteration == 0 and bool(self.state.exercises)
+        return (None if ill or first_exercise else result), facts
+
+
+# --- what was seen ---------------------------------------------------------------------------------------------------
+
+
+def duel_features(mini: Config, run: Run) -> list[Feature]:
+    events, metrics = read_lines(run.folder / "events.jsonl"), read_lines(run.folder / "metrics.jsonl")
+    found = [*_always(mini, run, events)]
+    for enabled, feature in _optional(mini, events, metrics):
+        if enabled:
+            found.append(feature())
+    return found
+
+
+def _of(events: Rows, kind: str) -> Rows:
+    return [event for event in events if event["event"] == kind]
+
+
+def _always(mini: Config, run: Run, events: Rows) -> list[Feature]:
+    turns, back = _of(events, "turn"), _of(events, "rollback")
+    roles = [",".join(turn["roles"]) for turn in turns]
+    wanted = 2 if mini.duel.mode == "turns" and mini.duel.freeze_role == "none" else 1
+    return [
+        Feature("turns", len(set(roles)) >= wanted, " then ".join(roles[:6])),
+        _rollback(run, back, bilateral=mini.health.bilateral),
+    ]
+
+
+def _rollback(run: Run, back: Rows, bilateral: bool) -> Feature:
+    """The role must be, bit for bit and with its optimiser, what the ring kept."""
+    name = "rollback of both roles" if bilateral else "rollback"
+    playing = [event for event in back if event["bilateral"] == bilateral]
+    if not playing:
+        return Feature(name, False, "none happened")
+    event = playing[0]
+    saved = load(run.folder / "checkpoints" / f"{event['iteration'] + 1:06d}")
+    same = {
+        role: content_hash(below(saved.arrays, f"{role}/")) == at["policy"] for role, at in event["targets"].items()
+    }
+    text = f"{', '.join(same)} back at {', '.join(at['policy'][:6] for at in event['targets'].values())}"
+    return Feature(name, all(same.values()), text if all(same.values()) else f"not the same bytes: {same}")
+
+
+def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Callable[[], Feature]]]:
+    duel, levels = mini.duel, mini.levels.kind != "none"
+    return [
+        (duel.cold_start != "none", lambda: _stage(events, "exercise", "cold start")),
+        (levels, lambda: _moved(events, "advance", +1)),
+        (levels, lambda: _moved(events, "regress", -1)),
+        (levels and duel.warm_start, lambda: _warm_start(events)),
+        (levels and duel.evader_first, lambda: _evader_first(events)),
+        (
+            levels and duel.mixed_level_ratio > 0,
+            lambda: _largest(metrics, ".mixed", "mixed levels", "of the duels at most"),
+        ),
+        (mini.league.size > 0, lambda: _met(events, "earlier")),
+        (mini.league.mix[2] > 0, lambda: _met(events, "script")),
+        (mini.ewc.strength > 0, lambda: _largest(metrics, ".penalty", "EWC", "added to the loss at most")),
+        (mini.rnd.coef > 0, lambda: _novelty(metrics)),
+        (duel.warmup, lambda: _warmup(events)),
+        (duel.damp_threshold > 0, lambda: _below_one(metrics, "duel.lr_scale", "learning-rate damping")),
+        (duel.mask_steps > 0, lambda: _below_one(metrics, "duel.full_sight", "masking curriculum")),
+        (duel.boost_threshold > 0, lambda: _reason(events, "boost")),
+        (duel.alternate_freeze, lambda: _reason(events, "alternate_freeze")),
+        (duel.force_switch_every > 0, lambda: _event(events, "forced_switch")),
+    ]
+
+
+def _event(events: Rows, kind: str) -> Feature:
+    return Feature(kind.replace("_", " "), bool(_of(events, kind)), f"{len(_of(events, kind))} times")
+
+
+def _stage(events: Rows, stage: str, name: str) -> Feature:
+    found = [turn for turn in _of(events, "turn") if turn["stage"] == stage]
+    return Feature(name, bool(found), ", ".join(f"{turn['rollouts']} rollouts of {turn['roles'][0]}" for turn in found))
+
+
+def _reason(events: Rows, reason: str) -> Feature:
+    found = [turn for turn in _of(events, "turn") if turn["reason"] == reason]
+    return Feature(reason.replace("_", " "), bool(found), f"{len(found)} turns")
+
+
+def _moved(events: Rows, kind: str, by: int) -> Feature:
+    found = _of(events, kind)
+    right = bool(found) and found[0]["level"] == found[0]["before"] + by
+    if not right:
+        return Feature(kind, False, "the level did not move")
+    following = [turn for turn in _of(events, "turn") if turn["iteration"] >= found[0]["iteration"]]
+    trained = bool(following) and following[0]["level"] == found[0]["level"]
+    return Feature(kind, trained, f"{found[0]['label']}; {found[0]['because']}")
+
+
+def _warm_start(events: Rows) -> Feature:
+    found = _of(events, "warm_start")
+    if not found:
+        return Feature("warm start", False, "none happened")
+    scores, chosen = found[0]["scores"], found[0]["policy"]
+    best = scores[chosen] == max(scores.values())
+    turn = _stage(events, "warm", "warm start")
+    return Feature("warm start", best and turn.fired, f"{chosen[:6]} of {len(scores)} milestones; {turn.evidence}")
+
+
+def _evader_first(events: Rows) -> Feature:
+    when = _of(events, "advance")
+    turns = [t for t in _of(events, "turn") if when and t["iteration"] >= when[0]["iteration"] and t["stage"] == "play"]
+    fired = bool(turns) and turns[0]["reason"] == "forced"
+    return Feature("evader first", fired, f"next turn: {turns[0]['roles'][0]}" if turns else "no turn after an advance")
+
+
+def _met(events: Rows, kind: str) -> Feature:
+    names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
+    mine = sorted(name.split(":")[1][:10] for name in names if name.startswith(f"{kind}:"))
+    title = "league" if kind == "earlier" else "scripted opponents"
+    return Feature(title, bool(mine), f"met {', '.join(mine[:6])}" if mine else "nobody was met")
+
+
+def _values(metrics: Rows, ending: str) -> list[float]:
+    return [value for row in metrics for name, value in row.items() if name.endswith(ending)]
+
+
+def _largest(metrics: Rows, ending: str, title: str, what: str) -> Feature:
+    largest = max(_values(metrics, ending), default=0.0)
+    return Feature(title, largest > 0.0, f"{largest:.3g} {what}")
+
+
+def _below_one(metrics: Rows, name: str, title: str) -> Feature:
+    values = [row[name] for row in metrics if name in row]
+    return Feature(title, bool(values) and min(values) < max(values), f"from {max(values):.3g} to {min(values):.3g}")
+
+
+def _novelty(metrics: Rows) -> Feature:
+    errors, means = _values(_bonuses(metrics), ".error"), _values(_bonuses(metrics), ".mean")
+    fired = bool(errors) and errors[-1] < errors[0] and float(np.abs(means).max()) < 0.05
+    text = f"error {errors[0]:.3g} to {errors[-1]:.3g}, mean bonus {max(means, key=abs):.2g}" if errors else "no bonus"
+    return Feature("RND", fired, text)
+
+
+def _bonuses(metrics: Rows) -> Rows:
+    return [{name: value for name, value in row.items() if name.startswith("rnd.")} for row in metrics]
+
+
+def _warmup(events: Rows) -> Feature:
+    lengths = [turn["rollouts"] for turn in _of(events, "turn") if turn["stage"] == "play"]
+    fired = bool(lengths) and max(lengths) < WARMUP_TURN
+    return Feature("warm-up of turns", fired, f"{lengths[:3]} of {WARMUP_TURN} rollouts")

@@ -1,0 +1,96 @@
+"""`exploit` and `crossplay`: how far a frozen pair can be beaten, and who beats whom, as tables, JSON and pictures."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from holdfast.errors import ConfigError, UnknownName, nearest
+from holdfast.runs.folder import Run
+from holdfast.runs.reopen import config_of, load_checkpoint
+from holdfast.selfplay.arena import below
+from holdfast.selfplay.certificate import certify
+from holdfast.selfplay.crossplay import crossplay, draw_matrix, gallery_of, read_book
+from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.response import Gain
+from holdfast.views.dry_run import spec_of
+
+
+def exploit(
+    run: Run, role: str, checkpoint: str, steps: int | None, duels: int | None, power: bool, as_json: bool
+) -> int:
+    """Challengers learn against the frozen pair; 0 whatever they find, since a gap is a result and not a failure."""
+    config = config_of(run)
+    saved = load_checkpoint(run, checkpoint)
+    book, _ = read_book(saved)
+    changes: dict[str, int] = {} if steps is None else {"steps": steps}
+    changes |= {} if duels is None else {"duels": duels}
+    problems = [f"--{name} {value}: must be at least 1" for name, value in changes.items() if value < 1]
+    if problems:
+        raise ConfigError(problems)
+    config = replace(config, response=replace(config.response, **changes))
+    spec = spec_of(config)
+    names = [one.name for one in spec.roles]
+    if role != "both" and role not in names:
+        raise UnknownName(f"no role {role!r}{nearest(role, names)}; there are {', '.join(names)} and both")
+    chosen = tuple(number for number, name in enumerate(names) if role in ("both", name))
+    pair = (below(saved.arrays, f"{names[0]}/"), below(saved.arrays, f"{names[1]}/"))
+    trained = (book.sides[0].steps, book.sides[1].steps)
+
+    def tell(who: str, gain: Gain) -> None:
+        print(f"{who}: {gain.steps:,} steps, wins {gain.rate:.3f}", file=sys.stderr, flush=True)
+
+    found = certify(config, Ladder(config, spec), book.standing.level, pair, trained, chosen, power, tell)
+    found["checkpoint"] = saved.name
+    run.write_json(f"evals/response-{saved.name}-{role}.json", found)
+    if as_json:
+        print(json.dumps({"run": str(run.folder), **found}))
+    else:
+        _print_response(found, Console())
+    return 0
+
+
+def _print_response(found: dict[str, Any], console: Console) -> None:
+    table = Table("challenger", "incumbent wins", "challenger wins", "gap", "95 % interval", "power check")
+    for name, side in found["sides"].items():
+        best = max(one["rate"] for one in side["challengers"].values())
+        checks = ", ".join(f"{what}: {'yes' if passed else 'no'}" for what, passed in side["power"]["checks"].items())
+        interval = f"{side['low']:+.3f} to {side['high']:+.3f}"
+        table.add_row(name, f"{side['incumbent']:.3f}", f"{best:.3f}", f"{side['gap']:+.3f}", interval, checks)
+    console.print(table)
+    limit = found["pass_gap"]
+    console.print(f"best-response gap {found['gap']:.3f} (limit {limit:g}): {found['verdict']}", highlight=False)
+
+
+def show_crossplay(runs: list[Run], duels: int, as_json: bool) -> int:
+    """The matrix over the milestones of all these runs, of one world."""
+    config = config_of(runs[0])
+    others = [run.name for run in runs[1:] if config_of(run).world != config.world]
+    if others:
+        raise ConfigError([f"crossplay: {name} was trained in another world than {runs[0].name}" for name in others])
+    galleries = [gallery_of(run.name, load_checkpoint(run, "latest")) for run in runs]
+    found, learned = crossplay(config, galleries, duels)
+    facts = found.facts(learned)
+    names = [one.name for one in spec_of(config).roles]
+    picture = draw_matrix(found, (names[0], names[1]), runs[0].folder / "media" / "crossplay.png")
+    runs[0].write_json("evals/crossplay.json", facts)
+    if as_json:
+        print(json.dumps({**facts, "picture": str(picture)}))
+        return 0
+    console = Console()
+    table = Table(f"{names[0]} \\ {names[1]}", *found.columns, "rating")
+    for name, row in zip(found.rows, found.rates, strict=True):
+        table.add_row(name, *(f"{rate:.2f}" for rate in row), f"{facts['row_ratings'][name]:+.0f}")
+    console.print(table)
+    console.print(
+        f"value {facts['value']:.3f}; circles in {facts['circular_share']:.0%} of pairs; the newest pair can be beaten "
+        f"by at least {facts['newest_gap_at_least']:.3f} from within this table",
+        highlight=False,
+    )
+    console.print(f"picture: {picture}", highlight=False)
+    return 0

@@ -1,0 +1,51 @@
+"""`exploit` and `crossplay` on a finished run of pennies: verdicts with evidence, a full matrix, clear refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from holdfast.errors import CheckpointError, ConfigError, UnknownName
+from holdfast.runs.folder import Run
+from holdfast.views.selfplay import exploit, show_crossplay
+from tests.conftest import finished_run
+from tests.selfplay.test_duel import PENNIES, SELFPLAY
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return finished_run(tmp_path_factory.mktemp("runs"), PENNIES, **{**SELFPLAY, "run.iterations": "6"})[0]
+
+
+def test_exploit_measures_each_challenger_and_tells_its_power(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exploit(run, "seeker", "latest", 1024, 200, power=False, as_json=True) == 0
+    found = json.loads(capsys.readouterr().out)
+    side = found["sides"]["seeker"]
+    assert set(side["challengers"]) == {"incumbent", "scratch"} and side["low"] <= side["gap"] <= side["high"]
+    assert found["verdict"] in ("passed", "failed", "inconclusive")
+    assert (found["verdict"] == "inconclusive") == (not side["power"]["passed"])
+    assert (run.folder / "evals/response-000006-seeker.json").is_file()
+
+
+def test_crossplay_fills_the_matrix_and_draws_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show_crossplay([run], 16, as_json=True) == 0
+    found = json.loads(capsys.readouterr().out)
+    rates = np.array(found["rates"])
+    assert rates.shape == (len(found["rows"]), len(found["columns"])) and ((rates >= 0) & (rates <= 1)).all()
+    assert found["rows"][-1] == "random" and 0.0 <= found["value"] <= 1.0
+    assert Path(found["picture"]).stat().st_size > 5000
+
+
+def test_wrong_roles_budgets_and_runs_are_refused(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="seeker, hider and both"):
+        exploit(run, "seekr", "latest", None, None, power=False, as_json=True)
+    with pytest.raises(ConfigError, match="--steps 0"):
+        exploit(run, "both", "latest", 0, None, power=False, as_json=True)
+    with pytest.raises(ConfigError, match="--duels 0"):
+        show_crossplay([run], 0, as_json=True)
+    plain, _ = finished_run(tmp_path)
+    with pytest.raises(CheckpointError, match="not one of self-play"):
+        show_crossplay([plain], 16, as_json=True)

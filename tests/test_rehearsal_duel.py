@@ -1,0 +1,29 @@
+"""The rehearsal of self-play: each enabled feature fires, in miniature and through the real engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.config_reading import load_config
+from holdfast.rehearsals import rehearse_run
+from holdfast.views.terminal import Quiet
+
+EXPECTED = {
+    "cold start", "turns", "rollback of both roles", "advance", "regress", "warm start", "evader first", "mixed levels",
+    "EWC", "RND", "warm-up of turns", "resume",
+}  # fmt: skip
+
+
+def test_every_feature_of_a_published_experiment_fires() -> None:
+    config, _ = load_config("pursuit-z2", ["--world.obs=flat_masked", "--rollout.threads=1"])
+    found = rehearse_run(config, Quiet())
+    assert found.missing == ()
+    assert {feature.name for feature in found.features} >= EXPECTED
+
+
+@pytest.mark.parametrize("mode", ["turns", "simultaneous"])
+def test_pennies_rehearse_without_levels(mode: str) -> None:
+    config, _ = load_config("tests.two_roles:Pennies", [f"--duel.mode={mode}", "--rollout.threads=1"])
+    found = rehearse_run(config, Quiet())
+    assert found.missing == ()
+    assert {feature.name for feature in found.features} >= {"turns", "rollback", "league", "scripted opponents"}
