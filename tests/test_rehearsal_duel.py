@@ -15,7 +15,7 @@ EXPECTED = {
 
 
 def test_every_feature_of_a_published_experiment_fires() -> None:
-    config, _ = load_config("pursuit-z2", ["--world.obs=flat_masked", "--rollout.threads=1"])
+    config, _ = load_config("pursuit-z2", ["--world.obs=flat_masked", "--rollout.threads=1", "--run.allow_slow=true"])
     found = rehearse_run(config, Quiet())
     assert found.missing == ()
     assert {feature.name for feature in found.features} >= EXPECTED
@@ -23,7 +23,9 @@ def test_every_feature_of_a_published_experiment_fires() -> None:
 
 @pytest.mark.parametrize("mode", ["turns", "simultaneous"])
 def test_pennies_rehearse_without_levels(mode: str) -> None:
-    config, _ = load_config("tests.two_roles:Pennies", [f"--duel.mode={mode}", "--rollout.threads=1"])
+    config, _ = load_config(
+        "tests.two_roles:Pennies", [f"--duel.mode={mode}", "--rollout.threads=1", "--run.allow_slow=true"]
+    )
     found = rehearse_run(config, Quiet())
     assert found.missing == ()
     assert {feature.name for feature in found.features} >= {"turns", "rollback", "league", "scripted opponents"}

@@ -29,6 +29,7 @@ SELFPLAY = {
     "health.window": "40",
     "health.ring_every": "100",
     "league.size": "3",
+    "run.allow_slow": "true",
 }
 
 
