@@ -28,7 +28,7 @@ def exploit(
     config = config_of(run)
     saved = load_checkpoint(run, checkpoint)
     book, _ = read_book(saved)
-    changes: dict[str, int] = {} if steps is None else {"steps": steps}
+    changes: dict[str, Any] = {} if steps is None else {"steps": steps}
     changes |= {} if duels is None else {"duels": duels}
     problems = [f"--{name} {value}: must be at least 1" for name, value in changes.items() if value < 1]
     if problems:
