@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import faulthandler
 import importlib.util
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -152,7 +151,7 @@ def trials(backend: str, count: int, lanes: int, steps: int, settings: WorkerSet
     for number in range(count):
         folder = root / f"{backend}-{number:04d}"
         folder.mkdir(parents=True)
-        faulthandler.dump_traceback_later(TRIAL_S, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(TRIAL_S, exit=True, file=2)  # standard error, whatever sys.stderr is
         try:
             yield _try(backend, number, BACKENDS[backend](settings), lanes, steps, folder)
         finally:
