@@ -145,8 +145,8 @@ class Arena:
         """New episodes in all lanes, between two rollouts; the batch before already counts what was to come."""
         lanes = np.arange(self.world.lanes)
         self.world.inner.reset()
-        for starts in self.memory.starts.values():
-            starts.fill_(True)
+        for name, starts in self.memory.starts.items():  # new ones: those of a rollout cannot be written to
+            self.memory.starts[name] = torch.ones(len(starts), dtype=torch.bool)
         if self.cast is not None:
             self.cast.begin(lanes)
         self.mixed[...] = self.mixed_next
