@@ -26,7 +26,11 @@ Every option of docs/config.md can be set with --section.key value, names in ful
 Exit status: 0 done, 1 failed, 2 bad input, 130/143 interrupted (state saved)."""
 
 
-DOCTORS = {"nes": "doctor-nes", "backends": "doctor-backends"}  # `doctor nes`, `doctor backends`
+DOCTORS = {  # `doctor nes`, `doctor backends`, `doctor mario`
+    "nes": "doctor-nes",
+    "backends": "doctor-backends",
+    "mario": "doctor-mario",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -172,7 +176,8 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     runs.add_argument("--root", default="runs", help="folder that holds the runs")
     runs.add_argument("--json", action="store_true", help="print a JSON list")
     proves = (
-        "prove that the installation, a world, the NES (doctor nes) or workers (doctor backends) keep their promises"
+        "prove that the installation, a world, the NES (doctor nes), workers (doctor backends) or the game "
+        "(doctor mario) keep their promises"
     )
     doctor = add("doctor", proves, doctor_verb, True)
     doctor.add_argument("--world", help="prove the contract on this world (default: on all of ours)")
@@ -191,11 +196,18 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     nes.add_argument("--roms", metavar="DIR", help="a folder of public test programs to run as well")
     nes.add_argument("--json", action="store_true", help="print a JSON list")
     _add_deck(add("deck", "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", deck_verb))
+    mario = add(DOCTORS["mario"], "prove that Super Mario Bros is read right on this machine", doctor_mario_verb)
+    mario.add_argument(
+        "--rom", metavar="FILE", default="", help="the ROM (default: look for it; own: the test cartridge)"
+    )
+    mario.add_argument("--json", action="store_true", help="print a JSON list")
     bench = add("bench", "measure a part against what one would use instead", bench_verb)
-    bench.add_argument("part", choices=["train", "world", "nes"], help="PPO end to end; kernels; other emulators")
+    bench.add_argument(
+        "part", choices=["train", "world", "nes", "mario"], help="PPO end to end; kernels; emulators; the game"
+    )
     bench.add_argument("--json", action="store_true", help="print one JSON object")
     bench.add_argument("--repeats", type=int, default=5, help="rounds, contenders taking turns (default 5)")
-    bench.add_argument("--rom", metavar="FILE", help="with nes: the program to run (default: the installed game)")
+    bench.add_argument("--rom", metavar="FILE", help="with nes, mario: the program (default: the installed game)")
     bench.add_argument("--blocks", action="store_true", help="with nes: also with the ROM's own hot code compiled")
     return parser, verbs
 
@@ -454,13 +466,19 @@ def deck_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return harvest_deck(arguments) if arguments.action == "harvest" else show_deck(arguments)
 
 
+def doctor_mario_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.doctor import doctor_mario
+
+    return doctor_mario(arguments.rom, arguments.json)
+
+
 def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.bench import bench
 
     if arguments.repeats < 1:
         raise ConfigError([f"--repeats {arguments.repeats}: must be at least 1"])
-    if arguments.part != "nes" and (arguments.rom or arguments.blocks):
-        raise ConfigError(["--rom and --blocks go with: holdfast bench nes"])
+    if arguments.part != "nes" and (arguments.blocks or (arguments.rom and arguments.part != "mario")):
+        raise ConfigError(["--rom goes with: holdfast bench nes, or mario; --blocks with nes"])
     return bench(arguments)
 
 

@@ -18,6 +18,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"max_steps": 60, "obs": "flat", "filter": "none", "play": "pursuer", "opponent": "orbit"},
         {"max_steps": 60, "play": "evader", "task": "navigate", "timeout_as": "truncated"},
     ],
+    "mario": [{"rom": "own"}],
     "tests.two_roles:Pennies": [{}],
 }
 

@@ -182,7 +182,8 @@ class World(ABC):
 class ArrayWorld(World):
     """A world whose whole state is arrays with the lane as first axis: saving a lane is copying a row."""
 
-    OWN = ("lane_key", "episode_index", "given_key", "level")  # of the lane, not of the episode in it
+    # What belongs to the lane, not to the episode in it.
+    OWN: ClassVar[tuple[str, ...]] = ("lane_key", "episode_index", "given_key", "level")
     LEFT: ClassVar[tuple[str, ...]] = ("terminated", "truncated", "ended_key", "ended")  # by the episode before
 
     def __init__(self, spec: WorldSpec, lanes: int, seed: int, threads: int, state: tuple[np.ndarray, ...]) -> None:

@@ -14,6 +14,7 @@ OURS = {
     "template": "holdfast.worlds.template.world:Template",
     "fish": "holdfast.worlds.fish.world:Fish",
     "pursuit": "holdfast.worlds.pursuit.world:Pursuit",
+    "mario": "holdfast.worlds.mario.world:Mario",
 }
 
 

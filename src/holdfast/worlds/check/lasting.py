@@ -36,8 +36,9 @@ def _kept(arrays: Arrays, names: tuple[str, ...]) -> Arrays:
     return {name: array for name, array in arrays.items() if name.split(".")[-1] in names}
 
 
-def _without_own(arrays: Arrays) -> Arrays:
-    return {name: array for name, array in arrays.items() if name not in ArrayWorld.OWN}
+def _without_own(arrays: Arrays, world: World) -> Arrays:
+    own = world.OWN if isinstance(world, ArrayWorld) else ArrayWorld.OWN
+    return {name: array for name, array in arrays.items() if name not in own}
 
 
 def lanes_load(subject: Subject) -> str:
@@ -51,7 +52,7 @@ def lanes_load(subject: Subject) -> str:
         advance(other)
         ended = ended_lanes(world)
         mine, theirs = by_lane(world), rows(by_lane(other), backwards)
-        _compare(_without_own(mine), _without_own(theirs), running & ~ended, step)
+        _compare(_without_own(mine, world), _without_own(theirs, world), running & ~ended, step)
         _compare(_kept(mine, OF_THE_END), _kept(theirs, OF_THE_END), running & ended, step)
         running &= ~ended
         if not running.any():
