@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: setup demo test check bench docs clean
+.PHONY: setup demo mario test check bench docs clean
 
 setup: $(READY)
 
@@ -17,6 +17,11 @@ $(READY): pyproject.toml constraints.txt
 
 demo: setup
 	$(BIN)/python examples/demo.py
+
+mario: setup
+	$(BIN)/holdfast doctor mario
+	$(BIN)/holdfast train mario-1-1 --run.name mario-1-1
+	$(BIN)/holdfast play mario-1-1 --stage 1-1 --video mario-1-1.mp4
 
 test: check
 	$(BIN)/python -m pytest

@@ -125,6 +125,7 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     play.add_argument("--inputs", metavar="SCRIPT", help="with `play rom`: which buttons are held for how long")
     play.add_argument("--video", metavar="FILE", help=".mp4 or .gif (default: play.mp4 in the run's media folder)")
     play.add_argument("--episode", type=int, default=0, help="which of the held-out episodes (default 0)")
+    play.add_argument("--stage", help="with mario: the stage to play, for example 1-1 (default: one of the run's)")
     play.add_argument("--policy", default="learned", help="learned, or the name of a yardstick")
     play.add_argument("--fps", type=int, default=20, help="pictures per second (default 20)")
     _add_policy(play)
@@ -337,14 +338,21 @@ def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     scores, score_name = judge(
         find_run(arguments.run, arguments.root), arguments.checkpoint, arguments.episodes, arguments.sampled
     )
+    from holdfast.views.levels import judge_levels, levels_table
+
+    run = find_run(arguments.run, arguments.root)
+    levels = judge_levels(run, arguments.checkpoint, arguments.episodes, arguments.sampled)
     if arguments.json:
-        print(json.dumps({"score": score_name, "policies": {name: s._asdict() for name, s in scores.items()}}))
+        found: dict[str, Any] = {"score": score_name, "policies": {name: s._asdict() for name, s in scores.items()}}
+        print(json.dumps({**found, "levels": [row._asdict() for row in levels]} if levels else found))
     else:
         from rich.console import Console
 
         from holdfast.views.terminal import scores_table
 
         Console().print(scores_table(scores, score_name))
+        if levels:
+            Console().print(levels_table(levels))
     return 0
 
 

@@ -24,6 +24,10 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
         from holdfast.bench.worlds import bench_worlds
 
         return bench_worlds(arguments.repeats)
+    if arguments.part == "mario":
+        from holdfast.bench.mario import bench_mario
+
+        return bench_mario(arguments.rom or "", arguments.repeats)
     from holdfast.worlds.nes.bench import bench as bench_nes
 
     rom = Path(arguments.rom) if arguments.rom else None

@@ -54,6 +54,7 @@ class PolicyActor:
         self.learners = learners
         self.generator = generator  # None: the likeliest action
         self.hidden: dict[str, torch.Tensor] = {}
+        self.values: dict[str, float] = {}  # what each role's first agent expects, in units of reward
 
     @torch.inference_mode()
     def __call__(self, world: World) -> dict[str, np.ndarray]:
@@ -68,6 +69,7 @@ class PolicyActor:
             self.hidden[name] = torch.zeros(len(obs), policy.core_size)
         output = learner.ask(obs, self.hidden[name], starts)
         self.hidden[name] = output.hidden
+        self.values[name] = float(learner.value_in_reward(output.value[:1])[0])
         if self.generator is None:
             actions = policy.head.likeliest(output.actions, policy.extra)
             if self.tally is not None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from holdfast.config import Config
 from holdfast.errors import ConfigError, UnknownName, nearest
@@ -53,12 +57,33 @@ def film(run: Run, arguments: argparse.Namespace) -> Path:
     path = Path(arguments.video) if arguments.video else run.folder / "media" / "play.mp4"
     with supervised(config, run) as supervisor:
         threads = config.rollout.threads
-        world = make_world(config.world_name, config.evaluation_world, 1, 0, threads, supervisor)
+        world = make_world(config.world_name, _filmed_settings(config, arguments.stage), 1, 0, threads, supervisor)
         try:
-            act = _chosen_policy(run, config, world, arguments)
+            act = _captioned(world, _chosen_policy(run, config, world, arguments))
             return write_video(path, episode_frames(world, act, key), fps=arguments.fps)
         finally:
             world.close()
+
+
+def _filmed_settings(config: Config, stage: str | None) -> Any:
+    if stage is None:
+        return config.evaluation_world
+    if config.world_name != "mario":
+        raise ConfigError([f"--stage {stage}: only the world mario has stages, this run is of {config.world_name}"])
+    return dataclasses.replace(config.evaluation_world, stages=stage)
+
+
+def _captioned(world: World, act: Act) -> Act:
+    """Let a world that draws captions show what the policy expects of the moment."""
+    if not (hasattr(world, "caption") and isinstance(act, PolicyActor)):
+        return act
+
+    def captioned(seen: World) -> dict[str, np.ndarray]:
+        actions = act(seen)
+        seen.caption = tuple(f"value {value:.2f}" for value in act.values.values())  # type: ignore[attr-defined]
+        return actions
+
+    return captioned
 
 
 def film_rom(rom: str | None, inputs: str | None, video: str | None) -> Path:

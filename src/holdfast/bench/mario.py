@@ -1,0 +1,68 @@
+"""Speed of the Mario world: steps per second alone, by lanes, threads and sight, with a policy, and in training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.bench.rounds import as_table, take_turns
+from holdfast.config import Config
+from holdfast.config_reading import load_config
+from holdfast.learner.ppo import update
+from holdfast.rollout.collect import collect
+from holdfast.state import State, initial_state
+from holdfast.timing import Clock
+from holdfast.worlds.api import World, random_policy
+from holdfast.worlds.mario.rom import find_rom
+from holdfast.worlds.mario.settings import MarioSettings
+from holdfast.worlds.mario.world import Mario
+
+LANES, THREADS = (1, 8, 32, 64, 256), (1, 2)
+STEPS = 2048  # of all lanes together, per round
+
+
+def bench_mario(rom: str, repeats: int) -> dict[str, Any]:
+    """Median rates with their spread; a step is four frames of the console."""
+    where = find_rom(rom)
+    contenders: dict[str, Callable[[], int]] = {}
+    for lanes in LANES:
+        for threads in THREADS:
+            contenders[f"world_{lanes}_lanes_{threads}_threads"] = _world_work(where, lanes, threads, "compact")
+    for obs in ("tiles", "pixels"):
+        contenders[f"world_{obs}_64_lanes_2_threads"] = _world_work(where, 64, 2, obs)
+    config, _ = load_config("mario-1-1", ["--world.rom", where, "--rollout.threads", "2"])
+    contenders["world_and_policy_64_lanes"] = _collecting(initial_state(config))
+    contenders["training_64_lanes"] = _training(config, initial_state(config))
+    return {"rom": where, **as_table(take_turns(contenders, repeats), "steps_per_s")}
+
+
+def _world_work(rom: str, lanes: int, threads: int, obs: Any) -> Callable[[], int]:
+    world = Mario(MarioSettings(rom=rom, obs=obs), lanes, seed=1, threads=threads)
+    world.reset()
+    return lambda: _play(world, max(1, STEPS // lanes))
+
+
+def _play(world: World, steps: int) -> int:
+    for _ in range(steps):
+        world.step(random_policy(world))
+    return steps * world.lanes
+
+
+def _collecting(state: State) -> Callable[[], int]:
+    def work() -> int:
+        collect(state.world, state.learners, state.batches, state.memory, state.actions, Clock())
+        return sum(batch.steps * batch.rows for batch in state.batches.values())
+
+    return work
+
+
+def _training(config: Config, state: State) -> Callable[[], int]:
+    collecting = _collecting(state)
+
+    def work() -> int:
+        done = collecting()
+        for role, learner in state.learners.items():
+            update(learner, state.batches[role], 0.0, state.shuffle)
+        return done
+
+    return work
