@@ -2,6 +2,8 @@
 
     python benchmarks/seeds.py template
     python benchmarks/seeds.py cartpole
+    python benchmarks/seeds.py template-vtrace
+    python benchmarks/seeds.py cartpole-vtrace
 
 Each seed is a `holdfast train` of its own, one after the other. The table is written to benchmarks/results/ as it
 grows, and a seed that is in it is not run again.
@@ -28,7 +30,10 @@ class Case(NamedTuple):
     score: float
 
 
+REPLAYED = ("--learner", "vtrace", "--learner.replay", "true", "--rollout.overlap", "true")
 CASES = {
+    "template-vtrace": Case(("template", *REPLAYED), 0.965),
+    "cartpole-vtrace": Case(("gym:CartPole-v1", "--run.stop_score", "475", *REPLAYED), 475.0),
     "template": Case(("template",), 0.965),
     "cartpole": Case(("gym:CartPole-v1", "--run.stop_score", "475"), 475.0),
 }
@@ -44,7 +49,8 @@ def one_seed(case: Case, seed: int, folder: str) -> dict[str, float]:
     result = json.loads(done.stdout)
     learned = result["scores"]["learned"]
     working_s = (
-        sum(result["phases"].get(phase, 0.0) for phase in ("collect", "act", "world", "learn")) * result["elapsed_s"]
+        sum(result["phases"].get(phase, 0.0) for phase in ("collect", "act", "world", "learn", "wait"))
+        * result["elapsed_s"]
     )
     return {
         "seed": seed,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from holdfast.config import Config, flat, known_options, to_json
 from holdfast.config_checks import check_against_world
-from holdfast.config_reading import from_json, load_config, parse_overrides
+from holdfast.config_reading import from_json, load_config, parse_overrides, resolved
 from holdfast.errors import ConfigError, UnknownName
 from holdfast.options import from_text, from_toml, kind_name
 from holdfast.presets import presets
@@ -91,6 +91,30 @@ def test_options_without_effect_are_refused() -> None:
         check_against_world(config, explicit, spec_of(config))
 
 
+def test_what_a_preset_sets_for_another_mode_is_not_the_users_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[world]\nname = "template"\n[learner]\ngae_lambda = 0.9\n')
+    config, explicit = load_config(str(path), ["--learner", "vtrace"])
+    assert config.learner.algorithm == "vtrace" and "learner.gae_lambda" not in explicit
+    assert "learner.gae_lambda has no effect" in problems(str(path), "--learner=vtrace", "--learner.gae_lambda=0.8")[0]
+
+
+def test_overlap_brings_its_lag_and_refuses_another() -> None:
+    assert load_config("template", ["--rollout.overlap", "true"])[0].rollout.lag == 1
+    assert "needs rollout.lag = 1" in problems("template", "--rollout.overlap=true", "--rollout.lag=0")[0]
+
+
+def test_learner_options_that_cannot_work_are_told_with_the_reason() -> None:
+    words = ["--learner.engine=fused", "--policy.norm=layer", "--learner.warmup=13", "--policy.network=impala"]
+    config, explicit = load_config("template", words)
+    with pytest.raises(ConfigError) as caught:
+        check_against_world(config, explicit, spec_of(config))
+    text = "\n".join(caught.value.problems)
+    assert "learner.engine = fused cannot do policy.norm = layer: use auto or torch" in text
+    assert "learner.warmup = 13 is more than a fifth of 60 iterations: at most 12" in text
+    assert "policy.network = impala needs images of bytes; player sees float32[16]" in text
+
+
 def test_batches_that_do_not_divide_are_refused_with_the_arithmetic() -> None:
     config, explicit = load_config("template", ["--learner.minibatch", "1000"])
     with pytest.raises(
@@ -154,8 +178,8 @@ def with_values(changes: dict[str, Any]) -> Config:
 @settings(max_examples=60, deadline=None)
 @given(CHANGES)
 def test_any_configuration_survives_json(changes: dict[str, Any]) -> None:
-    changes = {name: value for name, value in changes.items() if name != "rollout.threads"}
-    config = with_values(changes)
+    given = with_values(changes)
+    config = resolved(given, given.rollout.lanes)
     again, changed = from_json(json.loads(json.dumps(to_json(config))), "test")
     assert again == config and not changed
 

@@ -32,10 +32,12 @@ LEARNING = {
         {"run.seed": "2", "learner.normalize_returns": "false", "learner.normalize_observations": "false"},
         {"policy.separate": "false", "policy.activation": "relu"},
         {"policy.core": "gru", "policy.core_size": "32", "policy.hidden": "32"},
+        {"learner.algorithm": "vtrace"},
+        {"learner.algorithm": "vtrace", "learner.replay": "true", "rollout.overlap": "true", "run.iterations": "30"},
         {"world.slip": "0.2"},
         {"learner.target_kl": "0.05", "learner.value_clip": "0.2", "learner.lr_schedule": "cosine"},
     ],
-    ids=["default", "raw", "shared", "gru", "slip", "limits"],
+    ids=["default", "raw", "shared", "gru", "v-trace", "replay and overlap", "slip", "limits"],
 )
 def test_the_template_world_is_solved(tmp_path: Path, options: dict[str, str]) -> None:
     _, result = finished_run(tmp_path, **{**LEARNING, **options})
@@ -71,7 +73,9 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
 
 def test_every_metric_in_the_table_is_really_logged(tmp_path: Path) -> None:
     run, _ = finished_run(tmp_path)
-    logged = {name for record in read_lines(run.folder / "metrics.jsonl") for name in record}
+    other, _ = finished_run(tmp_path, **{"learner.algorithm": "vtrace", "learner.replay": "true", "replay.batch": "8"})
+    lines = [record for one in (run, other) for record in read_lines(one.folder / "metrics.jsonl")]
+    logged = {name for record in lines for name in record}
     timed = {name for record in read_lines(run.folder / "timing.jsonl") for name in record}
     for metric in METRICS:
         assert metric.name.format(role="player", column="return") in logged

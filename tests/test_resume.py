@@ -55,6 +55,12 @@ CASES = {
     "template": ("template", {}),
     "slip": ("template", {"world.slip": "0.3", "policy.separate": "false"}),
     "gru": ("template", {"policy.core": "gru", "policy.core_size": "8", "learner.minibatch": "64"}),
+    "lstm": ("template", {"policy.core": "lstm", "policy.core_size": "8", "learner.algorithm": "vtrace"}),
+    "replay": (
+        "template",
+        {"learner.algorithm": "vtrace", "learner.replay": "true", "replay.batch": "32", "learner.entropy_final": "0.1"},
+    ),
+    "overlap": ("template", {"rollout.overlap": "true", "learner.weight_decay": "0.1", "learner.grad_accum": "2"}),
     "two roles": (PENNIES, {}),
     "fish": (
         "fish",
@@ -82,6 +88,22 @@ def test_resumed_run_equals_uninterrupted(tmp_path: Path, case: str) -> None:
     assert result.outcome == "finished"
     assert end_of(run) == end_of(whole)
     assert (run.folder / "evals/final.json").read_bytes() == (whole.folder / "evals/final.json").read_bytes()
+
+
+def test_a_replay_that_is_not_saved_makes_the_resume_inexact_and_says_so(tmp_path: Path) -> None:
+    options = {"learner.algorithm": "vtrace", "learner.replay": "true", "replay.in_checkpoint": "false"}
+    run, config = stopped_run(tmp_path, "template", 3, **options)
+    resume(config, run, Quiet())
+    notes = [record["notes"] for record in read_lines(run.folder / "events.jsonl") if record["event"] == "resumed"]
+    assert notes == [["the replay of player was not saved and begins empty: this resume is not exact"]]
+
+
+def test_overlap_may_be_switched_at_resume_and_the_end_is_the_same(tmp_path: Path) -> None:
+    whole, _ = finished_run(tmp_path, **{"rollout.lag": "1"})
+    run, _ = stopped_run(tmp_path, "template", 2, **{"rollout.lag": "1"})
+    config = config_to_resume(run, ["--rollout.overlap", "true"], allow_change=False)[0]
+    resume(config, run, Quiet())
+    assert end_of(run) == end_of(whole)
 
 
 def killed_at_random(folder: Path, words: list[str], seed: int, deaths: int) -> int:

@@ -203,9 +203,8 @@ def make_parser() -> tuple[Parser, dict[str, Parser]]:
     )
     mario.add_argument("--json", action="store_true", help="print a JSON list")
     bench = add("bench", "measure a part against what one would use instead", bench_verb)
-    bench.add_argument(
-        "part", choices=["train", "world", "nes", "mario"], help="PPO end to end; kernels; emulators; the game"
-    )
+    parts = ["train", "world", "overlap", "nes", "mario"]
+    bench.add_argument("part", choices=parts, help="PPO end to end; kernels; collecting in a thread; emulators; a game")
     bench.add_argument("--json", action="store_true", help="print one JSON object")
     bench.add_argument("--repeats", type=int, default=5, help="rounds, contenders taking turns (default 5)")
     bench.add_argument("--rom", metavar="FILE", help="with nes, mario: the program (default: the installed game)")

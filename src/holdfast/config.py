@@ -38,48 +38,99 @@ class RolloutConfig:
     lanes: int = option(64, "episodes played side by side; 8 in workers unless set", low=1)
     steps: int = option(64, "steps of every lane between two updates", low=1)
     threads: int = option(0, "threads for kernels and torch; 0 = one per core", low=0)
+    lag: int = option(0, "updates between the policy that acts and the one that learns; 1 with overlap", low=0, high=1)
+    overlap: bool = option(
+        False, "collect in a thread while the learner updates; same bytes as one after the other at lag 1", free=True
+    )
 
 
 @dataclass(frozen=True)
 class PolicyConfig:
     """The network that acts."""
 
-    network: Literal["auto", "mlp", "cnn"] = option("auto", "mlp for vectors, cnn for images; auto chooses")
-    hidden: tuple[int, ...] = option((64, 64), "width of each hidden layer", low=1)
+    network: Literal["auto", "mlp", "cnn", "pixels-small", "conv4", "impala", "impala-large"] = option(
+        "auto", "mlp for vectors, the others look at images; auto takes mlp or cnn"
+    )
+    hidden: tuple[int, ...] = option((64, 64), "width of each hidden layer, after the convolutions if any", low=1)
     activation: Literal["tanh", "relu"] = option("tanh", "between layers")
+    norm: Literal["none", "layer", "group"] = option(
+        "none", "layer: each hidden layer's numbers are normalised; group: the convolutions' in 8 groups"
+    )
     separate: bool = option(
         True,
         "value and policy have networks of their own; false: they share all but the last layer",
         only=("policy.core", ("none",)),
     )
-    core: Literal["none", "gru"] = option("none", "gru: the policy remembers what it saw earlier in the episode")
-    core_size: int = option(128, "numbers the policy can remember", low=1, only=("policy.core", ("gru",)))
+    core: Literal["none", "gru", "lstm"] = option(
+        "none", "gru or lstm: the policy remembers what it saw earlier in the episode"
+    )
+    core_size: int = option(128, "units of the core", low=1, only=("policy.core", ("gru", "lstm")))
     initial_log_std: float = option(0.0, "log of the first action noise", only=("actions", ("continuous",)))
+
+
+PPO = ("learner.algorithm", ("ppo",))
+VTRACE = ("learner.algorithm", ("vtrace",))
 
 
 @dataclass(frozen=True)
 class LearnerConfig:
-    """Proximal policy optimisation (Schulman et al. 2017) with generalised advantages."""
+    """Proximal policy optimisation (Schulman et al. 2017), or an actor-critic with V-trace (Espeholt et al. 2018)."""
 
+    algorithm: Literal["ppo", "vtrace"] = option(
+        "ppo", "vtrace: corrects for the age of what it learns from; --learner vtrace is short for it"
+    )
     engine: Literal["auto", "torch", "fused"] = option(
         "auto", "fused: own kernels, for two separate MLPs and one discrete choice; auto: those where they suit"
     )
     lr: float = option(1e-3, "Adam's learning rate at the start", low=0.0)
     lr_schedule: Literal["constant", "linear", "cosine"] = option("linear", "how it falls to 0 over the whole run")
+    warmup: int = option(0, "iterations over which it rises first; at most a fifth of the run", low=0)
     adam_eps: float = option(1e-5, "Adam's epsilon", low=0.0)
+    weight_decay: float = option(0.0, "share of the learning rate by which matrices shrink per step", low=0.0)
     gamma: float = option(0.99, "discount per step", low=0.0, high=1.0)
-    gae_lambda: float = option(0.95, "how far advantages look ahead", low=0.0, high=1.0)
+    gae_lambda: float = option(0.95, "how far advantages look ahead", low=0.0, high=1.0, only=PPO)
+    trace_lambda: float = option(1.0, "how far V-trace looks ahead", low=0.0, high=1.0, only=VTRACE)
+    rho_bar: float = option(1.0, "limit on the weight of a step's own surprise", low=0.0, only=VTRACE)
+    c_bar: float = option(1.0, "limit on the weight of the surprises after it", low=0.0, only=VTRACE)
     epochs: int = option(4, "passes over each batch", low=1)
-    minibatch: int = option(512, "agent-steps per gradient step; must divide lanes x steps x agents", low=1)
-    clip: float = option(0.2, "limit on the change of an action's probability ratio", low=0.0)
-    value_clip: float = option(0.0, "limit on the change of a value per update; 0 = off", low=0.0)
+    minibatch: int = option(512, "agent-steps per gradient; must divide lanes x steps x agents", low=1)
+    grad_accum: int = option(1, "gradients averaged into one step", low=1)
+    clip: float = option(0.2, "limit on the change of an action's probability ratio", low=0.0, only=PPO)
+    value_clip: float = option(0.0, "limit on the change of a value per update; 0 = off", low=0.0, only=PPO)
     entropy: float = option(0.0, "reward for undecided policies", low=0.0)
+    entropy_final: float | None = option(None, "where that reward is at the end of the run; none = unchanged", low=0.0)
     value_coef: float = option(0.5, "weight of the value loss", low=0.0)
     max_grad_norm: float = option(0.5, "gradients are scaled down to this length; 0 = off", low=0.0)
     target_kl: float = option(0.0, "end the epochs once the policy moved 1.5 times this far; 0 = off", low=0.0)
     normalize_advantages: bool = option(True, "scale each batch's advantages to mean 0, deviation 1")
     normalize_observations: bool = option(True, "scale observations by their running mean and deviation")
     normalize_returns: bool = option(True, "let the value network predict scaled returns")
+    replay: bool = option(False, "also learn from earlier steps, the surprising ones first: see [replay]", only=VTRACE)
+    amp: Literal["auto", "off", "bf16"] = option(
+        "auto", "bf16: networks compute in half precision; auto: where this CPU multiplies bf16 itself and it pays"
+    )
+    compile: bool = option(False, "let torch.compile build the network's passes", only=("policy.core", ("none",)))
+
+
+REPLAY = ("learner.replay", (True,))
+
+
+@dataclass(frozen=True)
+class ReplayConfig:
+    """Prioritised replay (Schaul et al. 2016) of single agent-steps, corrected for their age as V-trace does."""
+
+    capacity: int = option(200_000, "agent-steps it holds; the oldest go first", low=1024, only=REPLAY)
+    max_gb: float = option(2.0, "hold fewer if they would need more memory than this", low=0.001, only=REPLAY)
+    batch: int = option(256, "agent-steps replayed beside each gradient of the learner", low=1, only=REPLAY)
+    interval: int = option(1, "replay in every so many updates", low=1, only=REPLAY)
+    alpha: float = option(0.6, "0: all steps alike; 1: as often as they surprise", low=0.0, high=1.0, only=REPLAY)
+    beta_start: float = option(0.4, "how far that bias is corrected at first", low=0.0, high=1.0, only=REPLAY)
+    beta_final: float = option(1.0, "how far at the end of the run", low=0.0, high=1.0, only=REPLAY)
+    coef: float = option(1.0, "weight of the replayed loss", low=0.0, only=REPLAY)
+    max_age: int = option(50, "steps older than so many updates teach nothing", low=1, only=REPLAY)
+    fp16_scalars: bool = option(True, "keep numbers in half precision", only=REPLAY)
+    sampler: Literal["device", "numpy"] = option("device", "draw with torch or with NumPy", only=REPLAY)
+    in_checkpoint: bool = option(True, "save it; without it a resumed run is not exact", only=REPLAY)
 
 
 @dataclass(frozen=True)
@@ -177,6 +228,7 @@ class Config:
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     learner: LearnerConfig = field(default_factory=LearnerConfig)
+    replay: ReplayConfig = field(default_factory=ReplayConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
     density: DensitySettings = field(default_factory=DensitySettings)
@@ -207,6 +259,7 @@ SECTIONS: dict[str, type] = {
     "rollout": RolloutConfig,
     "policy": PolicyConfig,
     "learner": LearnerConfig,
+    "replay": ReplayConfig,
     "evaluation": EvaluationConfig,
     "schedule": ScheduleSettings,
     "density": DensitySettings,

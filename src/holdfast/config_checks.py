@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from holdfast.config import Config, flat, known_options
 from holdfast.errors import ConfigError
+from holdfast.learner.engine import obstacles
+from holdfast.learner.schedules import LONGEST_WARMUP
 from holdfast.options import allows
 from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
+
+SMALLEST = {"pixels-small": 20}  # side of a picture in pixels; padding lets the other networks see any size
 
 
 def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, str]) -> list[str]:
@@ -66,9 +70,24 @@ def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpe
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
     problems = [problem for role in spec.roles for problem in _role_problems(config, explicit, role)]
     problems += idle_curriculum(config, explicit) + curriculum_problems(config)
-    problems += duel_problems(config, explicit, spec)
+    problems += duel_problems(config, explicit, spec) + _learner_problems(config)
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
+
+
+def _learner_problems(config: Config) -> list[str]:
+    problems, longest = [], int(LONGEST_WARMUP * config.run.iterations)
+    if config.learner.warmup > longest:
+        problems.append(
+            f"learner.warmup = {config.learner.warmup} is more than a fifth of {config.run.iterations} iterations: "
+            f"at most {longest}"
+        )
+    if config.learner.replay and config.policy.core != "none":
+        problems.append(
+            f"learner.replay = true replays single steps, policy.core = {config.policy.core} needs whole episodes: "
+            "use one of the two"
+        )
+    return problems
 
 
 def _role_problems(config: Config, explicit: frozenset[str], role: Role) -> list[str]:
@@ -78,16 +97,26 @@ def _role_problems(config: Config, explicit: frozenset[str], role: Role) -> list
         "observations": "image" if sight.is_image else "vector",
     }
     problems = without_effect(config, explicit, facts) + _batch_problems(config, role)
-    plain = facts["actions"] == "discrete" and facts["observations"] == "vector"
-    if config.learner.engine == "fused" and not (plain and config.policy.core == "none" and config.policy.separate):
+    reasons = obstacles(role, config.policy, config.learner)
+    if config.learner.engine == "fused" and reasons:
+        problems.append(f"learner.engine = fused cannot do {', '.join(reasons)}: use auto or torch")
+    return problems + _network_problems(config, role)
+
+
+def _network_problems(config: Config, role: Role) -> list[str]:
+    sight, network, problems = role.observations, config.policy.network, []
+    looks = sight.is_image and network != "mlp"
+    if network not in ("auto", "mlp") and not sight.is_image:
         problems.append(
-            "learner.engine = fused needs vectors, one discrete choice, policy.core = none, policy.separate = true; "
-            f"{role.name} has {facts['observations']} observations and {facts['actions']} actions: use auto"
+            f"policy.network = {network} needs images of bytes; {role.name} sees {sight.dtype}{list(sight.shape)}"
         )
-    if config.policy.network == "cnn" and not sight.is_image:
+    elif looks and min(sight.shape[:2]) < SMALLEST.get(network, 1):
         problems.append(
-            f"policy.network = cnn needs images of bytes; {role.name} sees {sight.dtype}{list(sight.shape)}"
+            f"policy.network = {network} needs pictures of {SMALLEST[network]} pixels or more; {role.name} sees "
+            f"{sight.shape[0]} x {sight.shape[1]}: use cnn"
         )
+    if config.policy.norm == "group" and not looks:
+        problems.append(f"policy.norm = group has no effect: {role.name} looks without convolutions; use layer")
     return problems
 
 
@@ -95,7 +124,7 @@ def _batch_problems(config: Config, role: Role) -> list[str]:
     lanes, steps, minibatch = config.rollout.lanes, config.rollout.steps, config.learner.minibatch
     rows = lanes * steps * role.agents
     arithmetic = f"{lanes} lanes x {steps} steps x {role.agents} {role.name} = {rows} agent-steps"
-    if config.policy.core == "gru":
+    if config.policy.core != "none" or config.learner.algorithm == "vtrace":
         if minibatch % steps or (rows // steps) % (minibatch // steps):
             return [f"learner.minibatch = {minibatch} must be whole rollouts of {steps} steps that divide {arithmetic}"]
         return []

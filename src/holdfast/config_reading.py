@@ -12,12 +12,13 @@ from typing import Any
 from holdfast.config import FORMAT, Config, flat, known_options, sections_for
 from holdfast.config_checks import without_effect
 from holdfast.errors import ConfigError, nearest
+from holdfast.learner.precision import chosen_precision
 from holdfast.options import from_text, from_toml, kind_name, out_of_bounds
 from holdfast.presets import find_target
 from holdfast.worlds.workers.settings import LANES as WORKER_LANES
 from holdfast.worlds.workers.supervisor import is_supervised
 
-SHORT = {"backend": "world.backend"}  # what is typed often
+SHORT = {"backend": "world.backend", "learner": "learner.algorithm"}  # what is typed often
 
 
 def parse_overrides(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -147,7 +148,10 @@ def _read(
         reader.take(key, text, "command line", is_text=True)
     config = Config(world_name, **{name: reader.section(name) for name in reader.sections})
     explicit = frozenset(texts) & reader.known.keys() if complete else frozenset(reader.values)
+    explicit -= _overruled(reader, frozenset(texts))
     problems = reader.problems + without_effect(config, explicit, {}) + _evaluation_problems(config)
+    if config.rollout.overlap and config.rollout.lag == 0 and (complete or "rollout.lag" in explicit):
+        problems.append("rollout.overlap = true acts with the policy of one update ago: it needs rollout.lag = 1")
     if problems:
         raise ConfigError(problems)
     lanes = config.rollout.lanes
@@ -161,11 +165,23 @@ def _given(table: dict[str, Any], section: str, key: str) -> Any:
     return found.get(key) if isinstance(found, dict) else None
 
 
+def _overruled(reader: _Reader, typed: frozenset[str]) -> frozenset[str]:
+    """What a preset sets for a mode that the command line turned off: not the user's mistake."""
+    return frozenset(
+        key for key in reader.values.keys() - typed if (only := reader.known[key].only) is not None and only[0] in typed
+    )
+
+
 def resolved(config: Config, lanes: int) -> Config:
-    """The same configuration with defaults filled in that depend on the machine or the backend, so that a resumed run
-    keeps them."""
+    """The same configuration with defaults filled in that depend on the machine or on other options, so that a resumed
+    run keeps them."""
     threads = config.rollout.threads or len(os.sched_getaffinity(0))
-    return dataclasses.replace(config, rollout=dataclasses.replace(config.rollout, threads=threads, lanes=lanes))
+    lag = 1 if config.rollout.overlap else config.rollout.lag
+    learner = config.learner
+    if learner.amp == "auto":
+        learner = dataclasses.replace(learner, amp=chosen_precision(config.policy))
+    rollout = dataclasses.replace(config.rollout, threads=threads, lanes=lanes, lag=lag)
+    return dataclasses.replace(config, rollout=rollout, learner=learner)
 
 
 def _evaluation_problems(config: Config) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from holdfast.config import Config
 from holdfast.curriculum.levels import DISCRETE
-from holdfast.learner.ppo import UpdateResult
+from holdfast.learner.update import UpdateResult
 from holdfast.runs.checkpoint import load
 from holdfast.runs.folder import Run
 from holdfast.runs.metrics import read_lines

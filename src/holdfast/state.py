@@ -16,14 +16,16 @@ import torch
 from holdfast.config import Config
 from holdfast.errors import CheckpointError
 from holdfast.learner.batch import Batch, make_batch
-from holdfast.learner.ppo import Learner, make_learners
+from holdfast.learner.learner import Learner, make_learners
+from holdfast.learner.replay import Replay
 from holdfast.rng import derive
 from holdfast.rollout.collect import Memory, make_memory
+from holdfast.rollout.overlap import Ahead, share_threads
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.workers.supervisor import Supervisor
 
-WEIGHTS, ACTIONS, SHUFFLE = 1, 2, 3  # purposes of torch generators
+WEIGHTS, ACTIONS, SHUFFLE, REPLAY = 1, 2, 3, 100  # purposes of torch generators; replay: one more per role
 
 
 @dataclass
@@ -48,7 +50,8 @@ class State:
     actions: torch.Generator  # draws actions
     shuffle: torch.Generator  # shuffles minibatches
     counts: Counts
-    batches: dict[str, Batch]  # rewritten by every rollout: not part of what is saved
+    batches: dict[str, Batch]  # what the update learns from: spent when a checkpoint is written, so not part of it
+    ahead: Ahead | None  # with a lag: the rollout that is learned from next
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name, sharing memory with the live ones."""
@@ -56,8 +59,12 @@ class State:
         for role, learner in self.learners.items():
             for part_name, part in learner.parts().items():
                 found |= {f"{role}/{part_name}/{name}": array for name, array in part.arrays().items()}
+            if learner.replay is not None and learner.replay.config.in_checkpoint:
+                found |= {f"{role}/replay/{name}": array for name, array in learner.replay.arrays().items()}
             found[f"{role}/memory/hidden"] = self.memory.hidden[role].numpy()
             found[f"{role}/memory/starts"] = self.memory.starts[role].numpy()
+        if self.ahead is not None:
+            found |= {f"ahead/{name}": array for name, array in self.ahead.arrays().items()}
         found["generators/actions"] = self.actions.get_state().numpy()
         found["generators/shuffle"] = self.shuffle.get_state().numpy()
         return found
@@ -70,11 +77,23 @@ class State:
             self.memory.starts[role] = torch.from_numpy(np.array(arrays[f"{role}/memory/starts"]))
         self.actions.set_state(torch.from_numpy(np.array(arrays["generators/actions"])))
         self.shuffle.set_state(torch.from_numpy(np.array(arrays["generators/shuffle"])))
+        if self.ahead is not None:
+            self.ahead.restore(_below(arrays, "ahead/"))
         self.counts = Counts(**counts)
-        notes = self.world.restore(_below(arrays, "world/"))
+        notes = self.world.restore(_below(arrays, "world/")) + self._restore_replay(arrays)
         for role, learner in self.learners.items():  # a lane that could not be restored has begun a new episode
             begun = np.repeat(self.world.clock.t == 0, learner.role.agents)
             self.memory.starts[role] |= torch.from_numpy(begun)
+        return notes
+
+    def _restore_replay(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
+        notes = []
+        for role, learner in self.learners.items():
+            saved = _below(arrays, f"{role}/replay/")
+            if learner.replay is not None and saved:
+                learner.replay.restore(saved)
+            elif learner.replay is not None:
+                notes.append(f"the replay of {role} was not saved and begins empty: this resume is not exact")
         return notes
 
     def restore_learners(self, arrays: Mapping[str, np.ndarray]) -> None:
@@ -108,12 +127,18 @@ def fresh_learners(config: Config, world: World) -> dict[str, Learner]:
 
 def initial_state(config: Config, supervisor: Supervisor | None = None) -> State:
     """A run before its first step."""
-    lanes, threads, seed = config.rollout.lanes, config.rollout.threads, config.run.seed
-    torch.set_num_threads(threads)
-    world = make_world(config.world_name, config.world, lanes, seed, threads, supervisor)
+    lanes, threads, seed = config.rollout.lanes, share_threads(config.rollout), config.run.seed
+    torch.set_num_threads(threads.learning)
+    world = make_world(config.world_name, config.world, lanes, seed, threads.kernels, supervisor)
     world.reset()
     learners = fresh_learners(config, world)
-    sizes = {role.name: learners[role.name].policy.core_size for role in world.spec.roles}
+    for number, learner in enumerate(learners.values() if config.learner.replay else ()):
+        learner.replay = Replay(learner.role, config.replay, torch_generator(seed, REPLAY + number))
+
+    def batches() -> dict[str, Batch]:
+        steps = config.rollout.steps
+        return {name: make_batch(one.role, lanes, steps, one.policy.core_size) for name, one in learners.items()}
+
     return State(
         world=world,
         learners=learners,
@@ -121,7 +146,6 @@ def initial_state(config: Config, supervisor: Supervisor | None = None) -> State
         actions=torch_generator(seed, ACTIONS),
         shuffle=torch_generator(seed, SHUFFLE),
         counts=Counts(),
-        batches={
-            role.name: make_batch(role, lanes, config.rollout.steps, sizes[role.name]) for role in world.spec.roles
-        },
+        batches=batches(),
+        ahead=Ahead(batches(), fresh_learners(config, world)) if config.rollout.lag else None,
     )

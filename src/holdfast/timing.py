@@ -38,6 +38,12 @@ class Clock:
             if phase in self.observers:
                 self.observers[phase](whole)
 
+    def join(self, other: Clock, prefix: str) -> None:
+        """Take in the phases of a clock that ran at the same time, under names of their own."""
+        for phase, spent in other.seconds.items():
+            name = f"{prefix}_{phase}"
+            self.seconds[name] = self.seconds.get(name, 0.0) + spent
+
     @property
     def elapsed_s(self) -> float:
         return time.perf_counter() - self.started

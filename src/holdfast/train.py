@@ -15,9 +15,9 @@ from holdfast.curriculum.live import Curriculum
 from holdfast.curriculum.start import make_curriculum
 from holdfast.errors import CheckpointError
 from holdfast.learner.fingerprint import fingerprint
-from holdfast.learner.ppo import UpdateResult, update
+from holdfast.learner.schedules import pace
+from holdfast.learner.update import UpdateResult, update
 from holdfast.rollout.act import PolicyActor, Tally
-from holdfast.rollout.collect import collect
 from holdfast.rollout.evaluate import (
     DURING_RUN,
     HELD_OUT,
@@ -28,6 +28,7 @@ from holdfast.rollout.evaluate import (
     play_yardsticks,
     summary,
 )
+from holdfast.rollout.overlap import Collector
 from holdfast.runs.checkpoint import BEST_WORST, Checkpoints, Saved
 from holdfast.runs.device import Pace, refuse_large
 from holdfast.runs.folder import Run
@@ -58,6 +59,7 @@ class Training:
         try:
             self.state = self.first_state()
             refuse_large(self.state.learners, config.run.allow_slow)
+            self.collector = Collector(self.state, config.rollout)
             self.curriculum: Curriculum = make_curriculum(config, run.folder, self.decision, self.recorder.append)
         except BaseException:
             self.recorder.close()
@@ -135,6 +137,7 @@ class Training:
         return notes + cut_streams_back(self.run.folder, saved.facts["streams"])
 
     def _close(self) -> None:
+        self.collector.close()
         self.recorder.close()
         self.state.world.close()
         if self.supervisor is not None:
@@ -149,21 +152,14 @@ class Training:
                 begun = time.perf_counter()
                 with self.clock("collect"):
                     self.prepare()
-                    episodes = collect(
-                        state.world,
-                        state.learners,
-                        state.batches,
-                        state.memory,
-                        state.actions,
-                        self.clock,
-                        self.curriculum.deal,
-                    )
+                    episodes = self.collector.next(self.clock, self.curriculum.deal)
                 with self.clock("learn"):
-                    progress = state.counts.iteration / config.run.iterations
+                    now = pace(config.learner, state.counts.iteration, config.run.iterations)
                     updates = {
-                        role: update(learner, state.batches[role], progress, state.shuffle)
+                        role: update(learner, state.batches[role], now, state.shuffle)
                         for role, learner in state.learners.items()
                     }
+                self.collector.settle(self.clock)
                 metrics = self.record(episodes, updates)
                 if self.due(config.evaluation.every):
                     with self.clock("evaluate"):
@@ -210,7 +206,7 @@ class Training:
         if episodes:
             metrics |= {f"episode.{name}": float(episodes[name].mean()) for name in self.state.world.spec.columns}
         for role, result in updates.items():
-            metrics |= {f"learner.{role}.{name}": value for name, value in result._asdict().items()}
+            metrics |= {f"learner.{role}.{name}": value for name, value in result.measured().items()}
         return metrics | self.curriculum.learned(counts.iteration, episodes, metrics)
 
     def write(self, metrics: dict[str, float | int], episodes: Episodes | None, seconds: float) -> None:
@@ -373,7 +369,7 @@ class Training:
         return self.state.world.spec.score
 
     def _speed(self) -> float:
-        working = sum(self.clock.seconds.get(phase, 0.0) for phase in ("collect", "act", "world", "learn"))
+        working = sum(self.clock.seconds.get(phase, 0.0) for phase in WORKING)
         return (self.state.counts.agent_steps - self.steps_before) / working if working else 0.0
 
 

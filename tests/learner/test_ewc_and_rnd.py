@@ -9,8 +9,10 @@ import torch
 from holdfast.config import LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.ewc import Anchor, fisher
-from holdfast.learner.ppo import Learner, update
+from holdfast.learner.learner import Learner
 from holdfast.learner.rnd import Novelty, length_correlation
+from holdfast.learner.schedules import pace
+from holdfast.learner.update import update
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Continuous, Discrete, Observations
 
@@ -66,7 +68,7 @@ def moved(strength: float, steps: int = 3) -> tuple[float, Anchor]:
     anchor.take(*rows(one, 32), torch.Generator().manual_seed(5))
     assert anchor.penalty() == 0.0
     for number in range(steps):
-        update(one, some_batch(one), 0.0, torch.Generator().manual_seed(number))
+        update(one, some_batch(one), pace(one.config, 0, 1), torch.Generator().manual_seed(number))
     return anchor.distance(), anchor
 
 

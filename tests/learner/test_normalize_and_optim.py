@@ -9,9 +9,9 @@ from torch import nn
 
 from holdfast.config import LearnerConfig, PolicyConfig
 from holdfast.errors import NonFinite
+from holdfast.learner.learner import Learner
 from holdfast.learner.normalize import Moments
-from holdfast.learner.optim import FlatAdam, learning_rate
-from holdfast.learner.ppo import Learner
+from holdfast.learner.optim import FlatAdam
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Discrete, Observations
 
@@ -77,12 +77,6 @@ def test_a_gradient_that_is_not_finite_stops_before_the_weights_move_and_is_name
     with pytest.raises(NonFinite, match=r"2\.bias"):
         flat.step(0.01, 0.5)
     assert torch.equal(flat.parameters, before)
-
-
-def test_learning_rates_fall_over_the_run() -> None:
-    assert [learning_rate(1.0, "linear", p) for p in (0, 0.25, 1)] == [1.0, 0.75, 0.0]
-    assert [round(learning_rate(1.0, "cosine", p), 6) for p in (0, 0.5, 1)] == [1.0, 0.5, 0.0]
-    assert learning_rate(1.0, "constant", 0.9) == 1.0
 
 
 def test_a_new_scale_of_returns_leaves_what_the_value_network_says_as_it_was() -> None:

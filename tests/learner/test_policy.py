@@ -19,15 +19,17 @@ def policy(role: Role = VECTOR, **options: object) -> Policy:
     return Policy(role, PolicyConfig(**options), torch.Generator().manual_seed(0))
 
 
-def recurrent() -> Policy:
-    return policy(core="gru", core_size=5, hidden=(8,))
+def recurrent(core: str = "gru") -> Policy:
+    return policy(core=core, core_size=5, hidden=(8,))
 
 
-def test_a_sequence_is_its_steps_with_memory_emptied_at_starts() -> None:
-    net, steps, rows = recurrent(), 6, 4
+@pytest.mark.parametrize("core", ["gru", "lstm"])
+def test_a_sequence_is_its_steps_with_memory_emptied_at_starts(core: str) -> None:
+    net, steps, rows = recurrent(core), 6, 4
     obs = torch.randn(steps, rows, 3)
     starts = torch.rand(steps, rows) < 0.4
-    hidden = torch.randn(rows, 5)
+    hidden = torch.randn(rows, net.core_size)
+    assert net.core_size == (5 if core == "gru" else 10)
     whole = net.sequence(obs, hidden, starts)
     memory, values = hidden, []
     for t in range(steps):
@@ -38,12 +40,13 @@ def test_a_sequence_is_its_steps_with_memory_emptied_at_starts() -> None:
     assert torch.allclose(whole.hidden, memory, atol=1e-6)
 
 
-def test_what_was_seen_before_a_start_has_no_influence() -> None:
-    net = recurrent()
+@pytest.mark.parametrize("core", ["gru", "lstm"])
+def test_what_was_seen_before_a_start_has_no_influence(core: str) -> None:
+    net = recurrent(core)
     starts = torch.tensor([[False], [True], [False]])
     one, other = torch.randn(3, 1, 3), torch.randn(3, 1, 3)
     other[1:] = one[1:]
-    first, second = (net.sequence(obs, torch.zeros(1, 5), starts).value for obs in (one, other))
+    first, second = (net.sequence(obs, torch.zeros(1, net.core_size), starts).value for obs in (one, other))
     assert first[0] != second[0]
     assert torch.equal(first[1:], second[1:])
 
@@ -79,3 +82,39 @@ def test_numbers_beyond_the_horizon_look_like_the_horizon() -> None:
     none = torch.zeros(1, 0)
     far, edge = (net(torch.full((1, 3), size), none, none).value for size in (1e6, 10.0))
     assert torch.equal(far, edge)
+
+
+PIXELS = Role("player", 1, Observations((84, 84, 4), np.dtype(np.uint8), 0, 255), Discrete(7))
+MACS = {"pixels-small": 3.0e6, "conv4": 11e6, "impala": 54e6}  # with the linear layer behind
+
+
+def multiplications(net: Policy) -> float:
+    """Of one picture through the policy's body, counted layer by layer as it runs."""
+    total = 0.0
+
+    def count(layer: torch.nn.Module, seen: tuple[torch.Tensor], out: torch.Tensor) -> None:
+        nonlocal total
+        places = out.shape[2] * out.shape[3] if out.dim() == 4 else 1
+        total += layer.weight.numel() * places
+
+    for layer in net.body.modules():
+        if isinstance(layer, (torch.nn.Conv2d, torch.nn.Linear)):
+            layer.register_forward_hook(count)
+    with torch.no_grad():
+        net.body(torch.zeros(1, 84, 84, 4, dtype=torch.uint8))
+    return total
+
+
+@pytest.mark.parametrize(("network", "hidden"), [("pixels-small", 256), ("conv4", 512), ("impala", 256)])
+@pytest.mark.parametrize("norm", ["none", "group", "layer"])
+def test_picture_networks_begin_undecided_and_cost_what_they_should(network: str, hidden: int, norm: str) -> None:
+    net = policy(PIXELS, network=network, hidden=(hidden,), norm=norm, separate=False, activation="relu")
+    pictures = torch.randint(0, 256, (3, 84, 84, 4), dtype=torch.uint8, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        out = net(pictures, torch.zeros(3, 0), torch.zeros(3, dtype=torch.bool))
+    entropy = torch.distributions.Categorical(logits=out.actions).entropy()
+    assert float(entropy.min()) >= 0.98 * np.log(7)
+    assert multiplications(net) == pytest.approx(MACS[network], rel=0.25)
+    assert not any(isinstance(layer, torch.nn.modules.batchnorm._BatchNorm) for layer in net.modules())
+    assert any(isinstance(layer, torch.nn.GroupNorm) for layer in net.modules()) == (norm == "group")
+    assert any(isinstance(layer, torch.nn.LayerNorm) for layer in net.modules()) == (norm == "layer")

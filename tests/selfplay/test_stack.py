@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from holdfast.config import LearnerConfig, PolicyConfig
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.rollout.act import seen_copy
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.selfplay.arena import make_arena

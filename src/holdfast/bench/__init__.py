@@ -20,6 +20,10 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
         from holdfast.bench.training import bench_train
 
         return bench_train(arguments.repeats)
+    if arguments.part == "overlap":
+        from holdfast.bench.overlap import bench_overlap
+
+        return bench_overlap(arguments.repeats)
     if arguments.part == "world":
         from holdfast.bench.worlds import bench_worlds
 

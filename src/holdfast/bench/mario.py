@@ -8,7 +8,8 @@ from typing import Any
 from holdfast.bench.rounds import as_table, take_turns
 from holdfast.config import Config
 from holdfast.config_reading import load_config
-from holdfast.learner.ppo import update
+from holdfast.learner.schedules import pace
+from holdfast.learner.update import update
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
 from holdfast.timing import Clock
@@ -62,7 +63,7 @@ def _training(config: Config, state: State) -> Callable[[], int]:
     def work() -> int:
         done = collecting()
         for role, learner in state.learners.items():
-            update(learner, state.batches[role], 0.0, state.shuffle)
+            update(learner, state.batches[role], pace(learner.config, 0, 1), state.shuffle)
         return done
 
     return work

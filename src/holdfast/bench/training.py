@@ -12,7 +12,8 @@ from torch import nn
 from holdfast.bench.rounds import as_table, ratio, take_turns
 from holdfast.config_reading import load_config
 from holdfast.errors import MissingPackage
-from holdfast.learner.ppo import update
+from holdfast.learner.schedules import pace
+from holdfast.learner.update import update
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
 from holdfast.timing import Clock
@@ -61,7 +62,8 @@ def _ours(state: State, clock: Clock) -> Callable[[], int]:
         with clock("python"):  # what is left of collecting when acting and stepping are taken out
             collect(state.world, state.learners, state.batches, state.memory, state.actions, clock)
         with clock("learn"):
-            update(state.learners["player"], state.batches["player"], 0.0, state.shuffle)
+            learner = state.learners["player"]
+            update(learner, state.batches["player"], pace(learner.config, 0, 1), state.shuffle)
         return SAMPLES
 
     return iteration

@@ -23,7 +23,7 @@ from holdfast.curriculum.schedule import schedule_for
 from holdfast.curriculum.school import course_of
 from holdfast.curriculum.school_deck import queue_plan
 from holdfast.errors import ConfigError
-from holdfast.learner.optim import learning_rate
+from holdfast.learner.schedules import pace
 from holdfast.rollout.evaluate import DURING_RUN, ROLLING, Evaluation, evaluation_keys
 from holdfast.worlds.fish.evaluation import evaluated_schools
 from holdfast.worlds.fish.floor import spawn_floor
@@ -101,10 +101,7 @@ def question_of(config: Config) -> Question:
         floor_spread=_spread(config, settings),
         reference=[reference for _, reference in measured],
         reference_name=reference_name(config),
-        learning_rates=[
-            learning_rate(config.learner.lr, config.learner.lr_schedule, when / iterations)
-            for when in range(iterations)
-        ],
+        learning_rates=[pace(config.learner, when, iterations).lr for when in range(iterations)],
     )
 
 

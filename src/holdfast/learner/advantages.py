@@ -1,7 +1,7 @@
 """Generalised advantage estimation (Schulman et al. 2016) with ends and cuts told apart.
 
-A terminated step has no future. A truncated step counts the value of the last sight. Rows that did not act (dead
-agents) get nothing and pass nothing on.
+A terminated step has no future. A truncated step counts the value of the last sight. Steps nothing is learned from
+(of dead agents, or with a forced action) get nothing and pass nothing back: what led to them counts their value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from holdfast.learner.batch import Batch, array
 
 
 @kernel
-def gae_kernel(reward, value, last_value, bootstrap, valid, terminated, truncated, discount, trace, advantage):  # type: ignore[no-untyped-def]
+def gae_kernel(reward, value, last_value, bootstrap, learned, terminated, truncated, discount, trace, advantage):  # type: ignore[no-untyped-def]
     steps, rows = reward.shape
     carry = np.zeros(rows)
     following = np.empty(rows)
@@ -23,7 +23,7 @@ def gae_kernel(reward, value, last_value, bootstrap, valid, terminated, truncate
     for t in range(steps - 1, -1, -1):
         for row in range(rows):
             now = np.float64(value[t, row])
-            if not valid[t, row]:
+            if not learned[t, row]:
                 advantage[t, row] = 0.0
                 carry[row] = 0.0
             else:
@@ -48,7 +48,7 @@ def gae(batch: Batch, discount: float, trace: float) -> tuple[torch.Tensor, torc
         array(batch.value),
         array(batch.last_value),
         array(batch.bootstrap),
-        array(batch.valid),
+        array(batch.learned),
         array(batch.terminated),
         array(batch.truncated),
         discount,
@@ -56,3 +56,9 @@ def gae(batch: Batch, discount: float, trace: float) -> tuple[torch.Tensor, torc
         array(advantage),
     )
     return advantage, advantage + batch.value
+
+
+def explained_variance(value: torch.Tensor, returns: torch.Tensor) -> float:
+    """1: values foresee returns perfectly; 0: no better than their mean."""
+    spread = float(returns.var()) if len(returns) > 1 else 0.0
+    return 0.0 if spread == 0.0 else 1.0 - float((returns - value).var()) / spread

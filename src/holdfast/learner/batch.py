@@ -31,6 +31,7 @@ class Batch(NamedTuple):
     starts: torch.Tensor  # [T, R] bool: first step of an episode, memory is empty
     hidden: torch.Tensor  # [R, H] memory before the first step (H = 0 without a core)
     last_value: torch.Tensor  # [R] value of what is seen after the last step
+    scale: torch.Tensor  # [2, D] mean and deviation the observations were seen through (D = 0 for images)
 
     @property
     def steps(self) -> int:
@@ -40,9 +41,19 @@ class Batch(NamedTuple):
     def rows(self) -> int:
         return self.reward.shape[1]
 
+    @property
+    def learned(self) -> torch.Tensor:
+        """[T, R] bool: an agent was alive and chose its action itself."""
+        return self.valid & ~self.forced
+
+    def raw_obs(self, chosen: torch.Tensor) -> torch.Tensor:
+        """Observations [M, ...] of the chosen [T, R] steps, as the world gave them."""
+        seen = self.obs.flatten(0, 1)[chosen.flatten()]
+        return seen if self.scale.shape[1] == 0 else (seen.flatten(1) * self.scale[1] + self.scale[0]).view_as(seen)
+
 
 def make_batch(role: Role, lanes: int, steps: int, core_size: int) -> Batch:
-    rows = lanes * role.agents
+    rows, size = lanes * role.agents, 0 if role.observations.is_image else role.observations.size
     kept = torch.uint8 if role.observations.is_image else torch.float32
     discrete = isinstance(role.actions, Discrete)
     choice = (steps, rows) if discrete else (steps, rows, len(role.actions))
@@ -68,6 +79,7 @@ def make_batch(role: Role, lanes: int, steps: int, core_size: int) -> Batch:
         starts=flags(),
         hidden=torch.zeros(rows, core_size),
         last_value=torch.zeros(rows),
+        scale=torch.stack([torch.zeros(size), torch.ones(size)]),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 
 ONLINE_DECAY = 0.9
 

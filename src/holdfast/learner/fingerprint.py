@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 
 
 def fingerprint(learners: dict[str, Learner]) -> str:

@@ -16,14 +16,13 @@ from holdfast.compiled import announced, use_threads
 from holdfast.config import LearnerConfig
 from holdfast.learner import fused_kernels as kernels
 from holdfast.learner.batch import array
-from holdfast.learner.heads import DiscreteHead
 from holdfast.learner.losses import Loss, Minibatch
 from holdfast.learner.optim import LINE, FlatAdam
 from holdfast.learner.policy import Body, Policy
 from holdfast.worlds.memory import aligned
 
 BOUNDLESS = np.float32(3.0e38)
-WIDEST, MOST_INPUTS = 128, 512
+UNLIMITED = 1.0e9
 
 
 class Tower(NamedTuple):
@@ -47,34 +46,17 @@ class Rows(NamedTuple):
     advantage: np.ndarray
     target: np.ndarray
     old_value: np.ndarray
-    chosen: np.ndarray
 
 
 class Knobs(NamedTuple):
-    """Constants of the loss, with the shares that turn sums into means."""
+    """Constants of the loss, with the share that turns sums into means."""
 
     clip: float
     value_clip: float
     entropy: float
     value_coef: float
     share: float
-    choice_share: float
     horizon: np.float32
-
-
-def is_able(policy: Policy) -> bool:
-    """Two separate MLPs and one discrete choice."""
-    return (
-        isinstance(policy.head, DiscreteHead)
-        and policy.core is None
-        and policy.value_body is not None
-        and not policy.body.is_image
-    )
-
-
-def is_faster(policy: Policy) -> bool:
-    """Small enough that a tile and the weights stay in the nearest caches; wider ones are better off with torch."""
-    return is_able(policy) and max([*policy.body.widths, 1]) <= WIDEST and policy.body.inputs <= MOST_INPUTS
 
 
 class Fused:
@@ -99,7 +81,7 @@ class Fused:
         """Compile before the run begins; one row of zeros leaves no trace but a gradient, which is cleared."""
         none, zero = torch.zeros(1), torch.zeros(1, int(self.policy.inputs[0]))
         self.forward(zero)
-        self.descend(Minibatch(zero, torch.zeros(1, dtype=torch.int64), none, none, none, none, None))
+        self.descend(Minibatch(zero, torch.zeros(1, dtype=torch.int64), none, none, none, none), 0.0)
         self.optimizer.zero()
 
     def _tower(self, body_name: str, body: Body, last_name: str, outputs: int) -> Tower:
@@ -143,13 +125,19 @@ class Fused:
         )
         return logits, values
 
-    def descend(self, part: Minibatch) -> Loss:
-        """Write the loss's gradient on this minibatch to the optimiser, and return the loss."""
-        count = len(part.obs)
-        chosen = np.ones(count, np.float32) if part.chosen is None else array(part.chosen)
-        config, acted = self.config, max(1.0, float(chosen.sum()))
+    def descend(self, part: Minibatch, entropy_coef: float) -> Loss:
+        """Write the loss's gradient on this minibatch to the optimiser, and return the loss.
+
+        V-trace calls it with the probabilities of the moment: the surrogate's slope is then the plain policy gradient.
+        """
+        config, clips = self.config, self.config.algorithm == "ppo"
         knobs = Knobs(
-            config.clip, config.value_clip, config.entropy, config.value_coef, 1.0 / count, 1.0 / acted, self.horizon
+            config.clip if clips else UNLIMITED,
+            config.value_clip if clips else 0.0,
+            entropy_coef,
+            config.value_coef,
+            1.0 / len(part.obs),
+            self.horizon,
         )
         rows = Rows(
             array(part.obs.flatten(1)),
@@ -158,7 +146,6 @@ class Fused:
             array(part.advantage),
             array(part.target),
             array(part.old_value),
-            chosen,
         )
         use_threads(self.threads)
         parameters = array(self.optimizer.parameters)
@@ -166,9 +153,6 @@ class Fused:
             parameters, self.policy, self.value, rows, knobs, self.turned, self.scratch, self.pieces, self.sums
         )
         kernels.add_pieces(self.pieces, array(self.optimizer.gradients))
-        return self._loss(self.sums.sum(0))
-
-    def _loss(self, sums: np.ndarray) -> Loss:
-        policy, value, entropy, kl, clipped = (torch.tensor(number, dtype=torch.float32) for number in sums)
-        total = policy + self.config.value_coef * value - self.config.entropy * entropy
+        policy, value, entropy, kl, clipped = (torch.tensor(number, dtype=torch.float32) for number in self.sums.sum(0))
+        total = policy + config.value_coef * value - entropy_coef * entropy
         return Loss(total, policy, value, entropy, kl, clipped)

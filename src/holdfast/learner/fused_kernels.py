@@ -235,9 +235,8 @@ def policy_tile(parameters, policy, part, knobs, turned, mine, own, sums, start,
     error = block(mine, policy.error[layers], TILE, policy.outputs[layers - 1])
     for r in range(size):
         row = start + r
-        weight = knobs.choice_share * np.float64(part.chosen[row])
         advantage = np.float64(part.advantage[row])
-        policy_error(said[r], part.actions[row], part.log_prob[row], advantage, weight, knobs, error[r], sums)
+        policy_error(said[r], part.actions[row], part.log_prob[row], advantage, knobs.share, knobs, error[r], sums)
     backward_tile(parameters, policy, mine, own, size)
 
 

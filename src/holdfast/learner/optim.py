@@ -19,13 +19,15 @@ LINE = 16  # float32 numbers per cache line
 
 
 class FlatAdam:
-    """Adam (Kingma and Ba 2015) over a module whose parameters are views into one array."""
+    """Adam (Kingma and Ba 2015) over a module whose parameters are views into one array; weight decay is apart from
+    the gradient (Loshchilov and Hutter 2019) and only for matrices."""
 
-    def __init__(self, module: nn.Module, lr: float, eps: float) -> None:
+    def __init__(self, module: nn.Module, lr: float, eps: float, weight_decay: float = 0.0) -> None:
         sizes = [-(-parameter.numel() // LINE) * LINE for parameter in module.parameters()]
         self.parameters = torch.zeros(sum(sizes))
         self.gradients = torch.zeros(sum(sizes))
         self.names: list[tuple[str, int, int]] = []
+        self.weight_decay, matrices = weight_decay, torch.zeros(sum(sizes))
         start = 0
         for (name, parameter), size in zip(module.named_parameters(), sizes, strict=True):
             end = start + parameter.numel()
@@ -33,11 +35,14 @@ class FlatAdam:
             parameter.data = self.parameters[start:end].view_as(parameter)
             parameter.grad = self.gradients[start:end].view_as(parameter)
             self.names.append((name, start, end))
+            matrices[start:end] = float(parameter.dim() > 1)
             start += size
         self._flat = nn.Parameter(self.parameters)
         self._flat.grad = self.gradients
         self._adam = torch.optim.Adam([self._flat], lr=lr, eps=eps, fused=True)
         self.before_step: Callable[[], None] | None = None  # may add to the gradients before they are clipped
+        self._matrices = matrices if weight_decay > 0.0 else None
+        self._gathered = torch.zeros(0)  # sum of gradients that wait for one step
         self._first_step()
 
     def _first_step(self) -> None:
@@ -51,6 +56,14 @@ class FlatAdam:
     def zero(self) -> None:
         self.gradients.zero_()
 
+    def gather(self, count: int) -> None:
+        """Make the gradient the mean of this one and the count - 1 before it."""
+        if count == 1:
+            self._gathered = self.gradients.clone()
+        else:
+            self._gathered += self.gradients
+            torch.div(self._gathered, count, out=self.gradients)
+
     def step(self, lr: float, max_norm: float) -> float:
         """Clip the gradient to `max_norm` (0 = not at all), move, and return its length before clipping."""
         if self.before_step is not None:
@@ -60,6 +73,8 @@ class FlatAdam:
             raise NonFinite(f"the gradient of {self.culprit()} is not finite; the weights are as before this step")
         if max_norm > 0.0 and norm > max_norm:
             self.gradients.mul_(max_norm / (norm + 1e-6))
+        if self._matrices is not None:
+            self.parameters.mul_(1.0 - lr * self.weight_decay * self._matrices)
         self._adam.param_groups[0]["lr"] = lr
         self._adam.step()
         return norm
@@ -84,12 +99,3 @@ class FlatAdam:
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         for name, mine in self.arrays().items():
             mine[...] = arrays[name]
-
-
-def learning_rate(base: float, schedule: str, progress: float) -> float:
-    """The rate at a share of the whole run; never restarted in between."""
-    if schedule == "linear":
-        return base * (1.0 - progress)
-    if schedule == "cosine":
-        return base * 0.5 * (1.0 + math.cos(math.pi * progress))
-    return base

@@ -7,13 +7,16 @@ a row wherever its episode starts.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
 from torch import nn
 
 from holdfast.config import PolicyConfig
+from holdfast.learner.cores import Core
 from holdfast.learner.heads import make_head
+from holdfast.learner.networks import feature_count, make_convolutions
 from holdfast.worlds.api import Role
 
 Tensor = torch.Tensor
@@ -41,17 +44,19 @@ class Body(nn.Module):
     def __init__(self, role: Role, config: PolicyConfig, generator: torch.Generator) -> None:
         super().__init__()
         self.is_image = role.observations.is_image
-        looks = self.is_image and config.network != "mlp"
-        self.convolutions = _convolutions(role, generator) if looks else None
-        size = self.inputs = _flat_size(role, self.convolutions)
+        self.convolutions: nn.Sequential | None = None
+        self.inputs = role.observations.size
+        if self.is_image and config.network != "mlp":
+            network = "cnn" if config.network == "auto" else config.network
+            shape = role.observations.shape
+            self.convolutions = make_convolutions(network, shape[2], config.norm, generator)
+            self.inputs = feature_count(self.convolutions, shape)
         self.act = torch.tanh if config.activation == "tanh" else torch.relu
-        layers = []
-        for width in config.hidden:
-            layers.append(_linear(size, width, HIDDEN_GAIN, generator))
-            size = width
-        self.layers = nn.ModuleList(layers)
-        self.size = size
         self.widths = tuple(config.hidden)
+        sizes = [self.inputs, *self.widths]
+        self.layers = nn.ModuleList(_linear(i, o, HIDDEN_GAIN, generator) for i, o in pairwise(sizes))
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for width in self.widths if config.norm == "layer")
+        self.size = sizes[-1]
 
     def forward(self, obs: Tensor) -> Tensor:
         if self.is_image:
@@ -59,30 +64,10 @@ class Body(nn.Module):
         if self.convolutions is not None:
             obs = self.convolutions(obs.permute(0, 3, 1, 2))
         x = obs.flatten(1)
-        for layer in self.layers:
-            x = self.act(layer(x))
+        for index, layer in enumerate(self.layers):
+            x = layer(x)
+            x = self.act(self.norms[index](x) if self.norms else x)
         return x
-
-
-def _convolutions(role: Role, generator: torch.Generator) -> nn.Sequential:
-    """Three layers that halve the picture each time; works from 8 x 8 pixels up."""
-    layers: list[nn.Module] = []
-    channels = role.observations.shape[2]
-    for filters in (16, 32, 32):
-        convolution = nn.Conv2d(channels, filters, kernel_size=3, stride=2, padding=1)
-        nn.init.orthogonal_(convolution.weight, HIDDEN_GAIN, generator=generator)
-        nn.init.zeros_(convolution.bias)  # type: ignore[arg-type]
-        layers += [convolution, nn.ReLU()]
-        channels = filters
-    return nn.Sequential(*layers)
-
-
-def _flat_size(role: Role, convolutions: nn.Sequential | None) -> int:
-    if convolutions is None:
-        return role.observations.size
-    height, width, channels = role.observations.shape
-    with torch.no_grad():
-        return convolutions(torch.zeros(1, channels, height, width)).numel()
 
 
 class Policy(nn.Module):
@@ -95,25 +80,21 @@ class Policy(nn.Module):
         self.horizon = horizon  # numbers further from 0 than this are seen as this
         self.head = make_head(role.actions)
         self.body = Body(role, config, generator)
-        self.core = nn.GRUCell(self.body.size, config.core_size) if config.core == "gru" else None
-        self.value_body = Body(role, config, generator) if config.separate and self.core is None else None
-        features = self.body.size
-        if self.core is not None:
-            features = config.core_size
-            for name, weight in self.core.named_parameters():
-                nn.init.zeros_(weight) if "bias" in name else nn.init.orthogonal_(weight, generator=generator)
-        self.action_layer = _linear(features, self.head.outputs, ACTION_GAIN, generator)
-        self.value_layer = _linear(features, 1, VALUE_GAIN, generator)
+        recurrent = config.core != "none"
+        self.value_body = Body(role, config, generator) if config.separate and not recurrent else None
+        self.core = Core(config.core, self.body.size, config.core_size, generator) if recurrent else None
+        size = self.body.size if self.core is None else self.core.size
+        self.action_layer = _linear(size, self.head.outputs, ACTION_GAIN, generator)
+        self.value_layer = _linear(size, 1, VALUE_GAIN, generator)
         self.extra = nn.Parameter(torch.full((self.head.extra,), config.initial_log_std))
-        self.core_size = config.core_size if self.core is not None else 0
+        self.core_size = 0 if self.core is None else self.core.memory_size  # numbers remembered per row
 
     def forward(self, obs: Tensor, hidden: Tensor, starts: Tensor) -> Output:
         """One step of rows [B]; `starts` [B] tells whose memory is empty."""
         obs = self._clipped(obs)
         features = self.body(obs)
         if self.core is not None:
-            hidden = self.core(features, hidden * (~starts)[:, None])
-            features = hidden
+            features, hidden = self.core(features, hidden * (~starts)[:, None])
         return self._answer(obs, features, hidden)
 
     def sequence(self, obs: Tensor, hidden: Tensor, starts: Tensor) -> Output:
@@ -123,11 +104,11 @@ class Policy(nn.Module):
         obs = self._clipped(obs)
         features = self.body(obs.flatten(0, 1)).view(steps, rows, -1)
         kept = (~starts)[:, :, None].float()
-        memories = []
+        said = []
         for t in range(steps):
-            hidden = self.core(features[t], hidden * kept[t])
-            memories.append(hidden)
-        remembered = torch.stack(memories).flatten(0, 1)  # [T, R, H] -> [T*R, H]
+            now, hidden = self.core(features[t], hidden * kept[t])
+            said.append(now)
+        remembered = torch.stack(said).flatten(0, 1)  # [T, R, H] -> [T*R, H]
         return self._answer(obs.flatten(0, 1), remembered, hidden)
 
     def _clipped(self, obs: Tensor) -> Tensor:
@@ -135,4 +116,4 @@ class Policy(nn.Module):
 
     def _answer(self, obs: Tensor, features: Tensor, hidden: Tensor) -> Output:
         judged = features if self.value_body is None else self.value_body(obs)
-        return Output(self.action_layer(features), self.value_layer(judged)[:, 0], hidden)
+        return Output(self.action_layer(features).float(), self.value_layer(judged)[:, 0].float(), hidden.float())

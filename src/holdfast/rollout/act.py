@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.worlds.api import World
 from holdfast.worlds.spaces import Discrete
 

@@ -11,7 +11,7 @@ import torch
 
 from holdfast.errors import NonFinite
 from holdfast.learner.batch import Batch, array
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.rollout.act import as_rows, seen, seen_copy
 from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes, World
@@ -155,7 +155,6 @@ class Rollout:
         batch.bootstrap[steps, np.concatenate([cut.rows for cut in cuts])] = values
 
 
-@torch.inference_mode()
 def collect(
     world: World,
     learners: dict[str, Learner],
@@ -165,13 +164,32 @@ def collect(
     clock: Clock,
     deal: Deal | None = None,
 ) -> Episodes | None:
-    """Fill the batches from the world's next steps; the episodes that ended meanwhile, if any did.
+    """Fill the batches and learn the scale of what was seen; the episodes that ended meanwhile, if any did."""
+    episodes = fill(world, learners, batches, memory, generator, clock, deal)
+    learn_observation_scale(learners, batches)
+    return episodes
+
+
+@torch.inference_mode()
+def fill(
+    world: World,
+    actors: dict[str, Learner],
+    batches: dict[str, Batch],
+    memory: Memory,
+    generator: torch.Generator,
+    clock: Clock,
+    deal: Deal | None = None,
+) -> Episodes | None:
+    """Fill the batches from the world's next steps; changes nothing of those who act.
 
     `deal` may put saved situations into lanes whose next episode has just begun.
     """
-    rollout = Rollout(world, learners, batches, memory, generator, deal)
+    rollout = Rollout(world, actors, batches, memory, generator, deal)
     for name, batch in batches.items():
         batch.hidden.copy_(memory.hidden[name])
+        scale = actors[name].observations
+        if scale is not None:
+            batch.scale.copy_(torch.stack([scale.mean32, scale.std32]))
     for t in range(next(iter(batches.values())).steps):
         with clock("act"):
             actions = rollout.act(t)
@@ -182,7 +200,6 @@ def collect(
         rollout.look_ahead()
     for name, batch in batches.items():
         refuse_non_finite(name, batch, world)
-        _learn_observation_scale(learners[name], batch)
     return Episodes.joined(rollout.episodes) if rollout.episodes else None
 
 
@@ -204,10 +221,9 @@ def refuse_non_finite(name: str, batch: Batch, world: World) -> None:
         )
 
 
-def _learn_observation_scale(learner: Learner, batch: Batch) -> None:
-    """Take the batch into the running scale of observations, which the next batch will be seen through."""
-    scale = learner.observations
-    if scale is None:
-        return
-    flat = batch.obs.flatten(0, 1).flatten(1)[batch.valid.flatten()]
-    scale.update(scale.unscale(flat))
+@torch.inference_mode()
+def learn_observation_scale(learners: dict[str, Learner], batches: dict[str, Batch]) -> None:
+    """Take the batches into the running scales of observations, which the next rollout will be seen through."""
+    for name, learner in learners.items():
+        if learner.observations is not None:
+            learner.observations.update(batches[name].raw_obs(batches[name].valid).flatten(1))

@@ -7,7 +7,7 @@ from statistics import median
 import torch
 from torch import nn
 
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.runs.errors import TooLarge, TooSlow
 
 MOST_MACS = 100_000_000  # multiply-adds of one forward pass of one agent

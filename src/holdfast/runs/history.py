@@ -16,7 +16,7 @@ from holdfast.worlds.api import WorldSpec
 from holdfast.worlds.spaces import Actions, Discrete, MultiDiscrete
 
 NEWEST, FIRST, NEWEST_SPEEDS = 256, 20, 20
-WORKING = ("collect", "act", "world", "learn")  # phases whose speed is compared
+WORKING = ("collect", "act", "world", "learn", "wait")  # phases whose speed is compared
 
 Row = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.config import Config
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.runs.folder import Run
 from holdfast.runs.heartbeat import utc
 from holdfast.state import State

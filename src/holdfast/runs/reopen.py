@@ -8,7 +8,7 @@ from typing import NamedTuple
 from holdfast.config import Config, changes_learning, flat, to_json
 from holdfast.config_reading import from_json
 from holdfast.errors import ConfigError, nearest
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.runs.checkpoint import Saved
 from holdfast.runs.choose import load_checkpoint
 from holdfast.runs.folder import Run

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from holdfast.learner.batch import Batch, make_batch
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.rng import derive, uniform
 from holdfast.rollout.collect import Memory, make_memory
 from holdfast.selfplay.cast import Cast, Player

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.rollout.act import as_rows
 from holdfast.selfplay.stack import Deal, Stack
 from holdfast.worlds.api import World, random_policy

@@ -15,8 +15,9 @@ import torch
 
 from holdfast.errors import ConfigError, NonFinite
 from holdfast.intervals import wilson
-from holdfast.learner.ppo import UpdateResult, update
 from holdfast.learner.rnd import NoveltyResult
+from holdfast.learner.schedules import pace
+from holdfast.learner.update import UpdateResult, update
 from holdfast.rollout.collect import collect
 from holdfast.rollout.evaluate import Summary
 from holdfast.runs.checkpoint import Saved
@@ -147,9 +148,9 @@ class Duel(Training):
             found = side.novelty.pay(arena.batch, rnd.coef, rnd.clip, rnd.share, self.state.shuffle)
             facts = self._novelty_facts(side, found)
         side.learner.config = dataclasses.replace(config.learner, lr=config.learner.lr * scale)
-        progress = self.state.counts.iteration / config.run.iterations
+        now = pace(side.learner.config, self.state.counts.iteration, config.run.iterations)
         try:
-            result = update(side.learner, arena.batch, progress, self.state.shuffle)
+            result = update(side.learner, arena.batch, now, self.state.shuffle)
         except NonFinite as error:
             self.event("non_finite", role=side.name, text=str(error))
             return None, facts

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.rollout.evaluate import play_once
 from holdfast.selfplay.arena import first_wins
 from holdfast.selfplay.blindness import Blind, blinded

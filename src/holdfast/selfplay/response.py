@@ -13,7 +13,9 @@ import numpy as np
 import torch
 
 from holdfast.config import Config
-from holdfast.learner.ppo import Learner, update
+from holdfast.learner.learner import Learner
+from holdfast.learner.schedules import pace
+from holdfast.learner.update import update
 from holdfast.rng import derive
 from holdfast.rollout.collect import collect
 from holdfast.rollout.evaluate import evaluation_keys
@@ -83,7 +85,8 @@ def respond(
             name = arena.role
             collect(arena.world, {name: arena.learner}, {name: arena.batch}, arena.memory, actions, clock)
             arena.take_outcomes()
-            update(arena.learner, arena.batch, min(done / budget, 0.9), shuffle)
+            now = pace(arena.learner.config, min(done, int(0.9 * budget)), budget)
+            update(arena.learner, arena.batch, now, shuffle)
             if arena.learner.policy.extra.numel():
                 with torch.no_grad():
                     arena.learner.policy.extra.clamp_(min=config.health.log_std_floor)

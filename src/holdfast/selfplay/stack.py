@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from holdfast.learner.learner import Learner
 from holdfast.learner.normalize import EPSILON
-from holdfast.learner.ppo import Learner
 from holdfast.rollout.act import seen_copy
 from holdfast.selfplay.vault import put_into
 

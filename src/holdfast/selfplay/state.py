@@ -17,7 +17,7 @@ from holdfast.config import Config
 from holdfast.errors import CheckpointError
 from holdfast.learner.batch import Batch
 from holdfast.learner.ewc import Anchor
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.learner.rnd import Novelty
 from holdfast.rng import derive
 from holdfast.selfplay.arena import Arena, below, make_arena
@@ -76,6 +76,7 @@ def newest_columns(role: Role) -> slice:
 class DuelState:
     """Self-play at one moment."""
 
+    ahead = None  # every role collects in its own arena, never ahead of its update
     config: Config
     world: World  # of the first arena; for its spec
     sides: tuple[Side, Side]

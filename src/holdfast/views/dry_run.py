@@ -36,7 +36,9 @@ def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
             "actions": str(role.actions),
             "parameters": sum(parameter.numel() for parameter in policy.parameters()),
             "agent_steps_per_iteration": rows,
-            "gradient_steps_per_iteration": config.learner.epochs * max(1, rows // config.learner.minibatch),
+            "gradient_steps_per_iteration": -(
+                -config.learner.epochs * max(1, rows // config.learner.minibatch) // config.learner.grad_accum
+            ),
             "batch_mb": round(per_lane * lanes / 1e6, 2),
         }
     every = config.evaluation.every

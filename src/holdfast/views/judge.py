@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast.config import Config
 from holdfast.errors import ConfigError, UnknownName, nearest
-from holdfast.learner.ppo import Learner
+from holdfast.learner.learner import Learner
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.evaluate import HELD_OUT, Evaluation, Summary, evaluation_keys, play_yardsticks, summary
 from holdfast.runs.folder import Run

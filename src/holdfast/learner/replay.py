@@ -1,0 +1,142 @@
+"""Steps to learn from again: a ring of single agent-steps with priorities (Schaul et al. 2016).
+
+Kept are what the world showed, the action with its probability, and what V-trace said it was worth: never an advantage,
+which belongs to the value network of its day. Advantage and importance ratio are computed when a step is replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from holdfast.config import ReplayConfig
+from holdfast.errors import NonFinite
+from holdfast.learner.samplers import SAMPLERS
+from holdfast.worlds.api import Role
+from holdfast.worlds.spaces import Continuous, Discrete
+
+LEAST_PRIORITY = 1e-5
+HALF_LIMIT = 6.0e4  # float16 ends at 65,504
+SCALARS = ("log_prob", "target", "outcome")
+
+
+class Rows(NamedTuple):
+    """What is kept of some agent-steps."""
+
+    obs: np.ndarray  # [M, ...] as the world gave them
+    actions: np.ndarray
+    log_prob: np.ndarray  # [M] of the action when it was taken
+    target: np.ndarray  # [M] V-trace's value of the state, in units of reward
+    outcome: np.ndarray  # [M] what the action turned out to be worth, in units of reward
+    born: np.ndarray  # [M] number of the update that kept it
+    priority: np.ndarray  # [M]
+
+
+class Drawn(NamedTuple):
+    """Rows to be replayed."""
+
+    places: np.ndarray
+    rows: Rows
+    weight: np.ndarray  # [M] corrects the bias of the draw; 0 for what is too old
+    age: np.ndarray  # [M] in updates
+
+
+def row_kinds(role: Role, config: ReplayConfig) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shape and type of each array of a row."""
+    actions: tuple[int, ...] = () if isinstance(role.actions, Discrete) else (len(role.actions),)
+    number = np.dtype(np.float16 if config.fp16_scalars else np.float32)
+    return {
+        "obs": (role.observations.shape, np.dtype(np.uint8 if role.observations.is_image else np.float32)),
+        "actions": (actions, np.dtype(np.float32 if isinstance(role.actions, Continuous) else np.int64)),
+        **dict.fromkeys(SCALARS, ((), number)),
+        "born": ((), np.dtype(np.int64)),
+        "priority": ((), np.dtype(np.float32)),
+    }
+
+
+def capacity_of(role: Role, config: ReplayConfig) -> int:
+    """As many rows as asked for and as the memory allows, but enough to draw from."""
+    row = sum(int(np.prod(shape)) * kind.itemsize for shape, kind in row_kinds(role, config).values())
+    return max(1024, 2 * config.batch, min(config.capacity, int(config.max_gb * 1e9 / row)))
+
+
+class Replay:
+    """The ring of one role."""
+
+    def __init__(self, role: Role, config: ReplayConfig, generator: torch.Generator) -> None:
+        self.role, self.config, self.generator = role, config, generator
+        self.capacity = capacity_of(role, config)
+        self.rows: Rows | None = None  # allocated by the first push
+        self.size = self.place = self.updates = self.pushed = 0
+
+    def _allocated(self) -> Rows:
+        if self.rows is None:
+            kinds = row_kinds(self.role, self.config)
+            self.rows = Rows(**{name: np.zeros((self.capacity, *shape), kind) for name, (shape, kind) in kinds.items()})
+        return self.rows
+
+    def push(self, given: Rows) -> None:
+        """Keep rows, the oldest give way; one call is one update."""
+        self._refuse_overflow(given)
+        ring, count = self._allocated(), len(given.priority)
+        kept = min(count, self.capacity)
+        places = (self.place + np.arange(kept)) % self.capacity
+        for mine, theirs in zip(ring, given, strict=True):
+            mine[places] = theirs[count - kept :]
+        self.place = (self.place + kept) % self.capacity
+        self.size = min(self.capacity, self.size + kept)
+        self.pushed += count
+        self.updates += 1
+
+    def _refuse_overflow(self, given: Rows) -> None:
+        for name in SCALARS if self.config.fp16_scalars else ():
+            values = np.abs(getattr(given, name))
+            if len(values) and not values.max() <= HALF_LIMIT:
+                raise NonFinite(
+                    f"the {name} of a {self.role.name} to be replayed is {values.max():g}, beyond half precision: "
+                    "set replay.fp16_scalars = false"
+                )
+
+    @property
+    def is_due(self) -> bool:
+        """Replay in this update?"""
+        return self.size >= self.config.batch and self.updates % self.config.interval == 0
+
+    def draw(self, beta: float) -> Drawn:
+        ring = self._allocated()
+        chances = torch.rand(self.config.batch, dtype=torch.float64, generator=self.generator)
+        places, chance = SAMPLERS[self.config.sampler](ring.priority[: self.size], self.config.alpha, chances)
+        weight = (self.size * chance) ** -beta
+        age = self.updates - ring.born[places]
+        weight = np.where(age <= self.config.max_age, weight / weight.max(), 0.0)
+        return Drawn(places, Rows(*(field[places] for field in ring)), weight, age)
+
+    def set_priority(self, places: np.ndarray, surprise: np.ndarray) -> None:
+        """A place drawn twice gets the same number twice."""
+        self._allocated().priority[places] = np.abs(surprise) + LEAST_PRIORITY
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For a checkpoint: what is filled, the counters and the generator."""
+        filled = {name: field[: self.size] for name, field in self.rows._asdict().items()} if self.rows else {}
+        counters = np.array([self.size, self.place, self.updates, self.pushed], np.int64)
+        return {**filled, "counters": counters, "generator": self.generator.get_state().numpy()}
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.size, self.place, self.updates, self.pushed = (int(number) for number in arrays["counters"])
+        self.generator.set_state(torch.from_numpy(np.array(arrays["generator"])))
+        for name, field in self._allocated()._asdict().items() if self.size else ():
+            field[: self.size] = arrays[name]
+
+    def statistics(self) -> dict[str, float]:
+        priority = self._allocated().priority[: self.size]
+        return {
+            "replay_size": self.size,
+            "replay_fill": self.size / self.capacity,
+            "replay_pushed": self.pushed,
+            "replay_priority_mean": float(priority.mean()) if self.size else 0.0,
+            "replay_priority_p50": float(np.quantile(priority, 0.5)) if self.size else 0.0,
+            "replay_priority_p99": float(np.quantile(priority, 0.99)) if self.size else 0.0,
+        }

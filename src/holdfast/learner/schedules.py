@@ -1,0 +1,46 @@
+"""What changes over a run by plan: learning rate, entropy reward, and how far replay's bias is corrected.
+
+Everything is counted in iterations, the unit in which it is stepped: an update has one pace from its first gradient
+step to its last. Pure functions of the configuration and the iteration's number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from holdfast.config import LearnerConfig
+
+LONGEST_WARMUP = 0.2  # of the run: a longer one would have its best rate when the run is nearly over
+
+
+class Pace(NamedTuple):
+    """What the schedules say for one update; whoever adapts them replaces a field."""
+
+    lr: float
+    entropy: float
+    progress: float  # share of the run that is over
+
+
+def pace(config: LearnerConfig, iteration: int, iterations: int) -> Pace:
+    """The pace of an iteration, counted from 0."""
+    progress = min(1.0, iteration / iterations)
+    lr = config.lr * rate(config.lr_schedule, config.warmup, iteration, iterations)
+    return Pace(lr, between(config.entropy, config.entropy_final, progress), progress)
+
+
+def rate(schedule: str, warmup: int, iteration: int, iterations: int) -> float:
+    """Share of the full learning rate: rises over the warm-up, never from 0, then falls over the rest of the run."""
+    if iteration < warmup:
+        return (iteration + 1) / warmup
+    over = min(1.0, (iteration - warmup) / max(1, iterations - warmup))
+    if schedule == "linear":
+        return 1.0 - over
+    if schedule == "cosine":
+        return 0.5 * (1.0 + math.cos(math.pi * over))
+    return 1.0
+
+
+def between(start: float, final: float | None, progress: float) -> float:
+    """On the straight line from `start` to `final`; always `start` without one."""
+    return start if final is None else start + (final - start) * progress

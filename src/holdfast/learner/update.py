@@ -1,0 +1,130 @@
+"""The update: state in, named statistics out. What the losses are is the affair of `ppo.py` or `vtrace.py`; here the
+gradients of minibatches are guarded, gathered, clipped and stepped, and what they did is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import torch
+
+from holdfast.errors import NonFinite
+from holdfast.learner.batch import Batch
+from holdfast.learner.learner import Learner
+from holdfast.learner.losses import Loss
+from holdfast.learner.ppo import PpoLesson
+from holdfast.learner.schedules import Pace
+from holdfast.learner.vtrace import VtraceLesson
+
+KL_SLACK = 1.5
+
+
+class Lesson(Protocol):
+    """What there is to learn from one batch."""
+
+    explained_variance: float
+
+    def epoch(self, pace: Pace, generator: torch.Generator) -> Iterator[Loss]:
+        """One pass: the loss of each minibatch, its gradient waiting in the optimiser."""
+
+    def close(self) -> dict[str, float]:
+        """Called after the last step; statistics of the algorithm's own."""
+
+
+class UpdateResult(NamedTuple):
+    """What one update did, averaged over its minibatches; without `mean` when every action of the batch was forced."""
+
+    lr: float
+    entropy_coef: float
+    epochs: float  # fewer than configured when the KL limit ended them
+    valid_share: float  # agent-steps that were really acted
+    forced_share: float  # agent-steps whose action was not the agent's own
+    mean: Loss | None
+    grad_norm: float
+    explained_variance: float
+    own: dict[str, float]  # what only this algorithm measures
+
+    def measured(self) -> dict[str, float]:
+        """All statistics by name; what was not measured is absent."""
+        always = {name: getattr(self, name) for name in self._fields[:5]}
+        if self.mean is None:
+            return always
+        return {
+            "policy_loss": float(self.mean.policy),
+            "value_loss": float(self.mean.value),
+            "entropy": float(self.mean.entropy),
+            "approx_kl": float(self.mean.approx_kl),
+            "clip_fraction": float(self.mean.clip_fraction),
+            "grad_norm": self.grad_norm,
+            "explained_variance": self.explained_variance,
+            **always,
+            **self.own,
+        }
+
+
+class Descent:
+    """The gradient steps of one update."""
+
+    def __init__(self, learner: Learner, pace: Pace) -> None:
+        self.learner, self.lr = learner, pace.lr
+        self.losses: list[torch.Tensor] = []
+        self.norms: list[float] = []
+        self._waiting = 0
+
+    def take(self, loss: Loss) -> None:
+        """A minibatch whose gradient lies in the optimiser."""
+        guard(loss)
+        self.losses.append(torch.stack([value.detach() for value in loss]))
+        self._waiting += 1
+        if self.learner.config.grad_accum > 1:
+            self.learner.optimizer.gather(self._waiting)
+        if self._waiting == self.learner.config.grad_accum:
+            self.step()
+
+    def step(self) -> None:
+        """Move by the mean of the gradients gathered since the last move, if there are any."""
+        if self._waiting:
+            self.norms.append(self.learner.optimizer.step(self.lr, self.learner.config.max_grad_norm))
+            self._waiting = 0
+
+    @property
+    def went_far(self) -> bool:
+        limit = self.learner.config.target_kl
+        return (
+            limit > 0.0
+            and len(self.losses) > 0
+            and float(self.losses[-1][Loss._fields.index("approx_kl")]) > KL_SLACK * limit
+        )
+
+    def mean(self) -> Loss | None:
+        return Loss(*torch.stack(self.losses).mean(0)) if self.losses else None
+
+
+def update(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generator) -> UpdateResult:
+    """Learn from one batch; `generator` shuffles it."""
+    lesson: Lesson = PpoLesson(learner, batch) if learner.config.algorithm == "ppo" else VtraceLesson(learner, batch)
+    descent, epochs = Descent(learner, pace), 0
+    while epochs < learner.config.epochs:
+        epochs += 1
+        for loss in lesson.epoch(pace, generator):
+            descent.take(loss)
+        if descent.went_far:
+            break
+    descent.step()
+    return UpdateResult(
+        lr=pace.lr,
+        entropy_coef=pace.entropy,
+        epochs=epochs,
+        valid_share=float(batch.valid.float().mean()),
+        forced_share=float((batch.valid & batch.forced).float().mean()),
+        mean=descent.mean(),
+        grad_norm=sum(descent.norms) / max(1, len(descent.norms)),
+        explained_variance=lesson.explained_variance,
+        own=lesson.close(),
+    )
+
+
+def guard(loss: Loss) -> None:
+    if not bool(torch.isfinite(loss.total)):
+        bad = [name for name, value in zip(Loss._fields, loss, strict=True) if not bool(torch.isfinite(value).all())]
+        raise NonFinite(f"the loss is not finite: {', '.join(bad)}; the weights are as before this step")
