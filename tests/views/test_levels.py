@@ -37,7 +37,8 @@ def test_a_row_counts_clears_and_ends() -> None:
 
 @pytest.fixture(scope="module")
 def mario_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    options = {"world.rom": "own", "world.stages": "1-1,1-4", "world.max_steps": "40", "run.iterations": "2"}
+    options = {"world.rom": "own", "world.stages": "1-1,1-4", "world.max_steps": "12", "run.iterations": "2"}
+    options |= {"learner.engine": "torch", "evaluation.episodes": "2", "evaluation.final_episodes": "2"}
     run, _ = finished_run(tmp_path_factory.mktemp("runs"), "mario-1-1", **options)
     return run
 
