@@ -28,8 +28,8 @@ from holdfast.selfplay.state import Side, exercised
 from holdfast.selfplay.vault import content_hash
 from holdfast.watch import Watch
 
-DUEL_STEPS, WIDTH, WINDOW = 40, 16, 20
-AFTER = 4  # iterations after the last forced event
+DUEL_STEPS, WIDTH, WINDOW = 12, 16, 20
+AFTER = 8  # iterations after the last forced event
 WARMUP_TURN = 5  # rollouts of a whole turn, of which a warming one has a fifth
 Rows = list[dict[str, Any]]
 
@@ -256,10 +256,13 @@ def _below_one(metrics: Rows, name: str, title: str) -> Feature:
 
 
 def _novelty(metrics: Rows) -> Feature:
+    """The predictor must come to know what it met: its error falls again after the strangest rollout."""
     errors, means = _values(_bonuses(metrics), ".error"), _values(_bonuses(metrics), ".mean")
-    fired = bool(errors) and errors[-1] < errors[0] and float(np.abs(means).max()) < 0.05
-    text = f"error {errors[0]:.3g} to {errors[-1]:.3g}, mean bonus {max(means, key=abs):.2g}" if errors else "no bonus"
-    return Feature("RND", fired, text)
+    if not errors:
+        return Feature("RND", False, "no bonus")
+    peak = int(np.argmax(errors))
+    fired = min(errors[peak:]) < errors[peak] and float(np.abs(means).max()) < 0.05
+    return Feature("RND", fired, f"error {max(errors):.3g} to {errors[-1]:.3g}, mean bonus {max(means, key=abs):.2g}")
 
 
 def _bonuses(metrics: Rows) -> Rows:

@@ -123,7 +123,7 @@ class Arena:
         clock = self.world.clock
         if self.mix > 0.0:
             indices = clock.episode_index[lanes]
-            keys = [np.uint64(derive(np.uint64(self.mix_key), np.uint64(lane))) for lane in lanes]  # a kernel gives an int
+            keys = [np.uint64(derive(np.uint64(self.mix_key), np.uint64(lane))) for lane in lanes]
             draws = np.array([uniform(key, MIX_STREAM, index) for key, index in zip(keys, indices, strict=True)])
             self.mixed_next[lanes] = draws < self.mix
         else:

@@ -16,7 +16,7 @@ from holdfast.selfplay.judging import BALANCE, Judgement, best_of
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
 from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
-from holdfast.selfplay.state import IMPORTANCE, DuelState
+from holdfast.selfplay.state import IMPORTANCE, DuelState, Side
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
 from holdfast.timing import Clock
@@ -121,8 +121,16 @@ def _restore_best(state: DuelState, event: Event) -> None:
     for side in state.sides:
         best = best_at_level(state, side.number, level)
         if best is not None:
-            state.vault.thaw(best, side)
+            _thaw_but_hold(state, best, side)
         event("restored", role=side.name, policy=best, level=level)
+
+
+def _thaw_but_hold(state: DuelState, policy: str, side: Side) -> None:
+    """Take back a milestone's weights; what importance has been measured since then is not forgotten with it."""
+    held = None if side.anchor is None else {name: array.copy() for name, array in side.anchor.arrays().items()}
+    state.vault.thaw(policy, side)
+    if side.anchor is not None and held is not None:
+        side.anchor.restore(held)
 
 
 def _warm_start(state: DuelState, ladder: Ladder, event: Event) -> None:
@@ -133,7 +141,7 @@ def _warm_start(state: DuelState, ladder: Ladder, event: Event) -> None:
     candidates = [(milestone.hash, state.vault.take(milestone.hash)) for milestone in mine]
     against = [(rival.hash, state.vault.take(rival.hash)) for rival in {m.hash: m for m in rivals}.values()]
     best, scores = best_of(state.config, ladder, book.standing.level, candidates, against)
-    state.vault.thaw(mine[best].hash, state.sides[SECOND])
+    _thaw_but_hold(state, mine[best].hash, state.sides[SECOND])
     book.warm_next = True
     event("warm_start", policy=mine[best].hash, scores={m.hash: score for m, score in zip(mine, scores, strict=True)})
 
