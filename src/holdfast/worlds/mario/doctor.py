@@ -147,7 +147,7 @@ def pause(patient: Patient) -> str:
         pass
     world = patient.world(actions="extended", auto_start=False, stagnation_steps=LONG)
     start, both = world.buttons.index(BITS["START"]), world.buttons.index(BITS["START"] | BITS["RIGHT"])
-    for step in range(50):
+    for step in range(30):
         world.step({"player": np.full((1, 1), start if step < 2 else both, np.int64)})
     assert not facts.paused(world.state.console[0]), "START reached the console in play"
     assert facts.mode(world.state.console[0]) == facts.PLAY, "START on the title screen did not start the game"
