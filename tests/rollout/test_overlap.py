@@ -21,7 +21,17 @@ from tests.test_resume import end_of
 CASES = {
     "template": ("template", {}),
     "template v-trace": ("template", {"learner.algorithm": "vtrace", "learner.engine": "torch"}),
-    "fish": ("fish", {"world.fish": "6", "world.steps": "20", "rollout.lanes": "8", "evaluation.world": "{}"}),
+    "fish": (
+        "fish",
+        {
+            "world.fish": "6",
+            "world.steps": "20",
+            "rollout.lanes": "8",
+            "evaluation.world": "{}",
+            "schedule.phases": "4:50%,6:50%",
+            "gate.phase_allowance": "1,2",
+        },
+    ),
 }
 
 

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import holdfast.train as loop
+import holdfast.rollout.overlap as loop
 from holdfast.config import Config
 from holdfast.config_checks import check_against_world
 from holdfast.learner.batch import make_batch
@@ -21,6 +21,7 @@ from holdfast.runs.folder import Run, create_run
 from holdfast.runs.ladder import Rung, batch_bytes, is_out_of_memory, on_rung, roles_of, rungs
 from holdfast.runs.reading import read_lines
 from holdfast.runs.reopen import config_of
+from holdfast.train import train
 from holdfast.views.terminal import Quiet
 from holdfast.worlds.registry import make_world
 from tests.conftest import small_config
@@ -75,7 +76,7 @@ def run_with(folder: Path, monkeypatch: pytest.MonkeyPatch, fits: int, kind: Exc
     collect.count = 0  # type: ignore[attr-defined]
     monkeypatch.setattr(loop, "collect", collect)
     try:
-        return run, loop.train(config, run, Quiet())
+        return run, train(config, run, Quiet())
     finally:
         run.unlock()
 
