@@ -26,7 +26,9 @@ def main(options: list[str]) -> None:
     if result.outcome == "interrupted":
         sys.exit(result.exit_status)
     print("filming one held-out episode ...", flush=True)
-    video = film(run, Namespace(video=None, episode=0, policy="learned", fps=20, checkpoint="latest", sampled=False))
+    video = film(
+        run, Namespace(video=None, episode=0, policy="learned", fps=20, checkpoint="latest", sampled=False, stage=None)
+    )
     print(f"video:  {video}")
     print(f"report: {write_report(run.folder)}")
 
