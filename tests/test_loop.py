@@ -33,10 +33,11 @@ LEARNING = {
         {"policy.separate": "false", "policy.activation": "relu"},
         {"policy.core": "gru", "policy.core_size": "32", "policy.hidden": "32"},
         {"learner.algorithm": "vtrace"},
+        {"learner.algorithm": "vtrace", "learner.replay": "true"},
         {"world.slip": "0.2"},
         {"learner.target_kl": "0.05", "learner.value_clip": "0.2", "learner.lr_schedule": "cosine"},
     ],
-    ids=["default", "raw", "shared", "gru", "v-trace", "slip", "limits"],
+    ids=["default", "raw", "shared", "gru", "v-trace", "replay", "slip", "limits"],
 )
 def test_the_template_world_is_solved(tmp_path: Path, options: dict[str, str]) -> None:
     _, result = finished_run(tmp_path, **{**LEARNING, **options})

@@ -105,9 +105,7 @@ class LearnerConfig:
     normalize_advantages: bool = option(True, "scale each batch's advantages to mean 0, deviation 1")
     normalize_observations: bool = option(True, "scale observations by their running mean and deviation")
     normalize_returns: bool = option(True, "let the value network predict scaled returns")
-    replay: bool = option(
-        False, "also learn from earlier steps, see [replay]; it still slows learning more than it helps", only=VTRACE
-    )
+    replay: bool = option(False, "also learn from earlier steps, the surprising ones first: see [replay]", only=VTRACE)
     amp: Literal["auto", "off", "bf16"] = option(
         "auto", "bf16: networks compute in half precision; auto: where this CPU multiplies bf16 itself and it pays"
     )

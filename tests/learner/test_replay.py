@@ -12,6 +12,7 @@ from holdfast.config import ReplayConfig
 from holdfast.config_checks import check_against_world
 from holdfast.config_reading import load_config
 from holdfast.errors import ConfigError, NonFinite
+from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.replay import LEAST_PRIORITY, Drawn, Replay, Rows, capacity_of, row_kinds
 from holdfast.learner.replaying import Replaying
@@ -50,7 +51,16 @@ def test_both_samplers_draw_the_same_places(seed: int, size: int) -> None:
 def rows(values: np.ndarray, born: int = 0) -> Rows:
     count = len(values)
     obs = np.repeat(values[:, None], 2, 1).astype(np.float32)
-    return Rows(obs, np.zeros(count, np.int64), values, values, values, np.full(count, born), np.ones(count))
+    whole = (
+        np.zeros(count, np.int64),
+        values,
+        values,
+        obs,
+        np.ones(count, np.bool_),
+        np.full(count, born),
+        np.ones(count),
+    )
+    return Rows(obs, *whole)
 
 
 def replay(**options: object) -> Replay:
@@ -67,7 +77,7 @@ def test_the_ring_keeps_the_newest(sizes: list[int]) -> None:
         everything = np.append(everything, new)
         one.push(rows(new))
     assert one.rows is not None
-    assert sorted(one.rows.target[: one.size]) == everything[-1024:].tolist()
+    assert sorted(one.rows.reward[: one.size]) == everything[-1024:].tolist()
     assert one.pushed == len(everything) and one.updates == len(sizes)
 
 
@@ -104,7 +114,7 @@ def test_a_restored_replay_draws_what_the_first_would_have() -> None:
     one.draw(0.5)
     other.restore({name: array.copy() for name, array in one.arrays().items()})
     first, second = one.draw(0.5), other.draw(0.5)
-    assert np.array_equal(first.places, second.places) and np.array_equal(first.rows.target, second.rows.target)
+    assert np.array_equal(first.places, second.places) and np.array_equal(first.rows.reward, second.rows.reward)
     one.push(rows(np.ones(60)))
     other.push(rows(np.ones(60)))
     assert all(np.array_equal(a, b) for a, b in zip(one.arrays().values(), other.arrays().values(), strict=True))
@@ -116,35 +126,57 @@ def drawn_rows(one: Learner, count: int = 8) -> Drawn:
         obs=generator.normal(size=(count, 2)).astype(np.float32),
         actions=generator.integers(0, 2, count),
         log_prob=-generator.random(count),
-        target=generator.normal(size=count),
-        outcome=generator.normal(size=count),
+        reward=generator.normal(size=count),
+        next_obs=generator.normal(size=(count, 2)).astype(np.float32),
+        goes_on=np.arange(count) % 3 > 0,
         born=np.zeros(count, np.int64),
         priority=np.ones(count),
     )
     return Drawn(np.arange(count), given_rows, generator.random(count), np.ones(count))
 
 
-def test_advantage_and_ratio_are_of_now_and_new_priorities_are_the_new_surprise() -> None:
+def test_ratio_values_and_advantage_are_of_now_and_new_priorities_are_the_new_surprise() -> None:
     one = learner("torch", normalize_returns=False, normalize_observations=False)
     one.replay = replay()
     one.replay.push(rows(np.zeros(40)))
     drawn = drawn_rows(one)
-    for shift in (0.0, 3.0):  # the value network changes its mind: so does the advantage
+    for shift in (0.0, 3.0):  # the value network changes its mind: so does what a step is worth
         with torch.no_grad():
             one.policy.value_layer.bias.fill_(shift)
             output = one.policy(torch.from_numpy(drawn.rows.obs), torch.zeros(0), torch.zeros(0))
+            following = one.policy(torch.from_numpy(drawn.rows.next_obs), torch.zeros(0), torch.zeros(0))
             log_p = torch.log_softmax(output.actions, 1).double().numpy()[np.arange(8), drawn.rows.actions]
-        value = output.value.double().numpy()
+        value, after = output.value.double().numpy(), following.value.double().numpy()
         rho = np.minimum(1.0, np.exp(log_p - drawn.rows.log_prob))
-        advantage = rho * (drawn.rows.outcome - value) / 2.0
-        expected = (
-            -(drawn.weight * advantage * log_p).mean() + 0.5 * (drawn.weight * (value - drawn.rows.target) ** 2).mean()
-        )
+        surprise = rho * (drawn.rows.reward + one.config.gamma * drawn.rows.goes_on * after - value)
+        expected = -(drawn.weight * surprise / 2.0 * log_p).mean() + 0.5 * (drawn.weight * surprise**2).mean()
         found = Replaying(one, one.replay)._loss(drawn, spread=2.0)
         assert float(found.detach()) == pytest.approx(expected, abs=1e-5)
         assert one.replay.rows is not None
-        assert np.allclose(one.replay.rows.priority[:8], np.abs(drawn.rows.target - value) + LEAST_PRIORITY, atol=1e-5)
+        assert np.allclose(one.replay.rows.priority[:8], np.abs(surprise) + LEAST_PRIORITY, atol=1e-5)
     assert (rho < 1.0).any() and (rho == 1.0).any()
+
+
+def replayable(batch: Batch) -> torch.Tensor:
+    """Steps whose next sight is in the batch, or that ended their episode."""
+    chosen = batch.learned & ~batch.truncated
+    chosen[-1] &= batch.terminated[-1]
+    return chosen
+
+
+def test_every_step_is_kept_with_the_sight_that_followed_it() -> None:
+    one = learner("torch")
+    one.replay = replay()
+    batch = acted_batch(one)
+    update(one, batch, Pace(1e-2, 0.0, 0.0), torch.Generator().manual_seed(0))
+    kept, raw = one.replay.rows, batch.raw_obs(torch.ones_like(batch.learned)).view(batch.steps, batch.rows, -1)
+    assert kept is not None and one.replay.size == int(replayable(batch).sum()) > 0
+    for place, (t, row) in enumerate(torch.nonzero(replayable(batch)).tolist()):
+        assert kept.goes_on[place] == (not bool(batch.terminated[t, row]))
+        assert np.allclose(kept.obs[place], raw[t, row].numpy())
+        if kept.goes_on[place]:
+            assert np.allclose(kept.next_obs[place], raw[t + 1, row].numpy())
+    assert not kept.goes_on[: one.replay.size].all()
 
 
 @pytest.mark.parametrize("engine", ["torch", "fused"])
@@ -154,7 +186,7 @@ def test_every_update_pushes_and_only_due_ones_replay(engine: str) -> None:
     batch, found = acted_batch(one), []
     for number in range(4):
         found.append(update(one, batch, Pace(1e-2, 0.0, number / 4), torch.Generator().manual_seed(number)).measured())
-    learned = int(batch.learned.sum())
+    learned = int(replayable(batch).sum())
     assert [result["replay_size"] for result in found] == [learned * k for k in (1, 2, 3, 4)]
     assert ["replay_loss" in result for result in found] == [False, False, True, False]
     assert found[2]["replay_beta"] == pytest.approx(0.4 + 0.6 * 0.5)
@@ -168,7 +200,7 @@ def test_replayed_observations_are_seen_through_todays_scale() -> None:
     batch.scale.copy_(torch.tensor([[1.0, 2.0], [0.5, 4.0]]))
     update(one, batch, Pace(1e-2, 0.0, 0.0), torch.Generator().manual_seed(0))
     assert one.replay.rows is not None
-    expected = batch.obs.flatten(0, 1)[batch.learned.flatten()] * batch.scale[1] + batch.scale[0]
+    expected = batch.obs.flatten(0, 1)[replayable(batch).flatten()] * batch.scale[1] + batch.scale[0]
     assert np.allclose(one.replay.rows.obs[: one.replay.size], expected.numpy(), atol=1e-5)
 
 

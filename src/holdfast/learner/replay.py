@@ -1,7 +1,8 @@
 """Steps to learn from again: a ring of single agent-steps with priorities (Schaul et al. 2016).
 
-Kept are what the world showed, the action with its probability, and what V-trace said it was worth: never an advantage,
-which belongs to the value network of its day. Advantage and importance ratio are computed when a step is replayed.
+Kept are what the world showed before and after the step, the action with its probability, and the reward: nothing that
+a policy or a value network once thought. What the step is worth, its advantage and its importance ratio are
+computed when it is replayed; a stored n-step outcome would be that of the older policy that went on from there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from holdfast.worlds.spaces import Continuous, Discrete
 
 LEAST_PRIORITY = 1e-5
 HALF_LIMIT = 6.0e4  # float16 ends at 65,504
-SCALARS = ("log_prob", "target", "outcome")
+SCALARS = ("log_prob", "reward")
 
 
 class Rows(NamedTuple):
@@ -29,8 +30,9 @@ class Rows(NamedTuple):
     obs: np.ndarray  # [M, ...] as the world gave them
     actions: np.ndarray
     log_prob: np.ndarray  # [M] of the action when it was taken
-    target: np.ndarray  # [M] V-trace's value of the state, in units of reward
-    outcome: np.ndarray  # [M] what the action turned out to be worth, in units of reward
+    reward: np.ndarray  # [M]
+    next_obs: np.ndarray  # [M, ...] what the world showed after it
+    goes_on: np.ndarray  # [M] bool: the episode did not end with it
     born: np.ndarray  # [M] number of the update that kept it
     priority: np.ndarray  # [M]
 
@@ -48,10 +50,13 @@ def row_kinds(role: Role, config: ReplayConfig) -> dict[str, tuple[tuple[int, ..
     """Shape and type of each array of a row."""
     actions: tuple[int, ...] = () if isinstance(role.actions, Discrete) else (len(role.actions),)
     number = np.dtype(np.float16 if config.fp16_scalars else np.float32)
+    sight = (role.observations.shape, np.dtype(np.uint8 if role.observations.is_image else np.float32))
     return {
-        "obs": (role.observations.shape, np.dtype(np.uint8 if role.observations.is_image else np.float32)),
+        "obs": sight,
         "actions": (actions, np.dtype(np.float32 if isinstance(role.actions, Continuous) else np.int64)),
         **dict.fromkeys(SCALARS, ((), number)),
+        "next_obs": sight,
+        "goes_on": ((), np.dtype(np.bool_)),
         "born": ((), np.dtype(np.int64)),
         "priority": ((), np.dtype(np.float32)),
     }

@@ -1,7 +1,7 @@
 """Learning from replayed steps: each is judged by the policy of the moment, as V-trace judges fresh ones.
 
-Ratio and advantage are of now; only what the action turned out to be worth is of then. The gradient is added to that of
-the minibatch it is replayed beside.
+Ratio, values and advantage are all of now; only what happened is of then. The gradient is added to that of the
+minibatch it is replayed beside.
 """
 
 from __future__ import annotations
@@ -43,31 +43,33 @@ class Replaying:
         learner, rows = self.learner, drawn.rows
         output = learner.answer(seen_again(learner, rows.obs))
         log_prob, _ = learner.policy.head.judge(output.actions, learner.policy.extra, torch.from_numpy(rows.actions))
-        weight, target, outcome, then = (
+        weight, reward, goes_on, then = (
             torch.from_numpy(numbers.astype(np.float32))
-            for numbers in (drawn.weight, rows.target, rows.outcome, rows.log_prob)
+            for numbers in (drawn.weight, rows.reward, rows.goes_on, rows.log_prob)
         )
         with torch.no_grad():
             worth = learner.value_in_reward(output.value)
+            after = learner.value_in_reward(learner.answer(seen_again(learner, rows.next_obs)).value)
             rho = (log_prob - then).exp().clamp(max=learner.config.rho_bar)
-            advantage = rho * (outcome - worth) / spread
-            goal = learner.value_in_network(target)
-            self.replay.set_priority(drawn.places, array(target - worth))
-        policy = -(weight * advantage * log_prob).mean()
+            surprise = rho * (reward + learner.config.gamma * goes_on * after - worth)
+            goal = learner.value_in_network(worth + surprise)
+            self.replay.set_priority(drawn.places, array(surprise))
+        policy = -(weight * surprise / spread * log_prob).mean()
         return policy + learner.config.value_coef * (weight * (output.value - goal) ** 2).mean()
 
-    def keep(self, batch: Batch, target: torch.Tensor, outcome: torch.Tensor, advantage: torch.Tensor) -> None:
-        """After an update: its learned steps [T, R], for the updates to come."""
-        chosen = batch.learned
-        count = int(chosen.sum())
+    def keep(self, batch: Batch, advantage: torch.Tensor) -> None:
+        """After an update: its learned steps [T, R] whose next sight is at hand, for the updates to come."""
+        chosen = batch.learned & ~batch.truncated
+        chosen[-1] &= batch.terminated[-1]
         self.replay.push(
             Rows(
                 obs=array(batch.raw_obs(chosen)),
                 actions=array(batch.actions.flatten(0, 1)[chosen.flatten()]),
                 log_prob=array(batch.log_prob[chosen]),
-                target=array(target[chosen]),
-                outcome=array(outcome[chosen]),
-                born=np.full(count, self.replay.updates),
+                reward=array(batch.reward[chosen]),
+                next_obs=array(_next_sights(batch, chosen)),
+                goes_on=~array(batch.terminated[chosen]),
+                born=np.full(int(chosen.sum()), self.replay.updates),
                 priority=np.abs(array(advantage[chosen])) + LEAST_PRIORITY,
             )
         )
@@ -80,6 +82,14 @@ class Replaying:
             found["replay_beta"] = self.beta
             found["replay_age_p50"] = float(np.median(np.concatenate(self.ages)))
         return found
+
+
+def _next_sights(batch: Batch, chosen: torch.Tensor) -> torch.Tensor:
+    """What followed the chosen steps; after an end anything will do, as it is never looked at."""
+    steps, rows = torch.nonzero(chosen, as_tuple=True)
+    following = torch.clamp(steps + 1, max=batch.steps - 1) * batch.rows + rows
+    every = torch.ones_like(chosen)
+    return batch.raw_obs(every)[following]
 
 
 def seen_again(learner: Learner, obs: np.ndarray) -> torch.Tensor:

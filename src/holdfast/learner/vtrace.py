@@ -36,13 +36,12 @@ class Targets(NamedTuple):
     """What V-trace says about steps [T, R], in units of reward."""
 
     value: torch.Tensor  # where the value should be: v
-    outcome: torch.Tensor  # what the action turned out to be worth: r + gamma v of the next step
-    advantage: torch.Tensor  # rho (outcome - V)
+    advantage: torch.Tensor  # rho (r + gamma v of the next step - V)
 
 
 @kernel
 def vtrace_kernel(  # type: ignore[no-untyped-def]
-    reward, value, last_value, bootstrap, learned, terminated, truncated, ratio, trace, target, outcome, advantage
+    reward, value, last_value, bootstrap, learned, terminated, truncated, ratio, trace, target, advantage
 ):
     steps, rows = reward.shape
     carry = np.zeros(rows)  # v - V of the step after this one
@@ -65,14 +64,13 @@ def vtrace_kernel(  # type: ignore[no-untyped-def]
             worth = gain + trace.discount * (ahead + traced)
             carry[row] = rho * (gain + trace.discount * ahead - now) + trace.discount * c * traced
             target[t, row] = np.float32(now + carry[row])
-            outcome[t, row] = np.float32(worth)
             advantage[t, row] = np.float32(rho * (worth - now))
             following[row] = now
 
 
 def vtrace(batch: Batch, rows: torch.Tensor, value: torch.Tensor, ratio: torch.Tensor, trace: Trace) -> Targets:
     """Targets for some rows of a batch, from what the policy of the moment says about them, [T, R]."""
-    found = Targets(*(torch.zeros_like(value) for _ in range(3)))
+    found = Targets(*(torch.zeros_like(value) for _ in range(2)))
     vtrace_kernel(
         array(batch.reward[:, rows]),
         array(value),
@@ -84,7 +82,6 @@ def vtrace(batch: Batch, rows: torch.Tensor, value: torch.Tensor, ratio: torch.T
         array(ratio),
         trace,
         array(found.value),
-        array(found.outcome),
         array(found.advantage),
     )
     return found
@@ -99,7 +96,7 @@ class VtraceLesson:
         self.trace = Trace(config.gamma, config.trace_lambda, config.rho_bar, config.c_bar)
         self.spread = 1.0  # what the last minibatch's advantages were divided by
         self.ratios: list[torch.Tensor] = []
-        self.targets = Targets(*(torch.zeros_like(batch.value) for _ in range(3)))
+        self.advantage = torch.zeros_like(batch.value)  # as the last minibatches found it
         self.replaying = None if learner.replay is None else Replaying(learner, learner.replay)
         everyone = torch.arange(batch.rows)
         first = vtrace(batch, everyone, batch.value, torch.ones_like(batch.value), self.trace)
@@ -116,7 +113,7 @@ class VtraceLesson:
             return {}
         found = {"rho": float(torch.cat(self.ratios).clamp(max=self.trace.rho_bar).mean())}
         if self.replaying is not None:
-            self.replaying.keep(self.batch, *self.targets)
+            self.replaying.keep(self.batch, self.advantage)
             found |= self.replaying.statistics()
         return found
 
@@ -154,8 +151,7 @@ class VtraceLesson:
         self.ratios.append(ratio[learned])
         worth = learner.value_in_reward(value)
         targets = vtrace(self.batch, rows, worth.view(steps, -1), ratio.view(steps, -1), self.trace)
-        for mine, theirs in zip(self.targets, targets, strict=True):
-            mine[:, rows] = theirs
+        self.advantage[:, rows] = targets.advantage
         advantage = targets.advantage.flatten()[learned]
         if learner.config.normalize_advantages:
             self.spread = spread_of(advantage)
