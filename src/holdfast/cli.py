@@ -435,11 +435,12 @@ def _write_report(run: Any, all_films: bool = False) -> Any:
     """The page with films of the worst episodes, and all metrics as one table for other programs."""
     from holdfast.runs.tables import write_table
     from holdfast.views.report import write_report
-    from holdfast.views.school_films import film_worst
+    from holdfast.views.school_films import film_worst, training_curve
 
     if run.describe()["config"].get("metrics", {}).get("parquet", True):
         write_table(run.folder)
     film_worst(run.folder, all_films)
+    training_curve(run.folder)
     return write_report(run.folder)
 
 

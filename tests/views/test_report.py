@@ -101,6 +101,20 @@ def test_options_that_differ_are_told_with_their_defaults(folder: Path) -> None:
     assert found.count("learner.gamma") == 1  # unchanged: only among all options
 
 
+def test_options_are_compared_with_the_run_before_it(folder: Path) -> None:
+    assert "run before it" not in reported(folder).text
+    later = Path(shutil.copytree(folder, folder.with_name("second")))
+    description = json.loads((later / "run.json").read_text())
+    description["created"] = "2999-01-01T00:00:00"
+    (later / "run.json").write_text(json.dumps(description))
+    assert "The same options as in first, the run before it." in reported(later).text
+    description["config"]["world"]["slip"] = 0.125
+    (later / "run.json").write_text(json.dumps(description))
+    found = reported(later).text
+    assert re.search(r"1 options? differ from first.*world\.slip\s*0\.125\s*0\.25", found, re.DOTALL)
+    assert "in second" not in (older := reported(folder).text) and "from second" not in older  # knows no newer run
+
+
 def test_page_refers_to_nothing_outside(folder: Path) -> None:
     write_video(folder / "media" / "play.mp4", [np.zeros((16, 16, 3), np.uint8)] * 2)
     write_video(folder / "media" / "play.gif", [np.zeros((16, 16, 3), np.uint8)] * 2)

@@ -11,6 +11,10 @@ import pytest
 from holdfast.curriculum.deck_files import read_deck
 from holdfast.rollout.evaluate import evaluation_keys, play_once
 from holdfast.runs.metrics import read_lines
+from holdfast.views.report.axes import short
+from holdfast.views.report.record import read_record
+from holdfast.views.report.school import school_sections
+from holdfast.views.school_films import training_curve
 from holdfast.views.school_plots import write_school_plots
 from holdfast.views.school_records import read_judged, step_one_deaths, write_school_records
 from holdfast.worlds.fish.evaluation import evaluated_schools
@@ -33,15 +37,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         episodes = play_once(world, world.yardsticks()["keep"], evaluation_keys(411232, iteration, 20))
         columns = {name: column.tolist() for name, column in episodes.columns.items()}
         content = {"policies": {"learned": {"episodes": columns}}}
+        (made / "evals" / "yardsticks.json").write_text(json.dumps({"policies": {"keep": {"episodes": columns}}}))
         (made / "evals" / f"{iteration:06d}.json").write_text(json.dumps(content))
         history.append({"iteration": iteration, "type": kind, **measure(evaluated_schools(episodes, SETTINGS))})
     (made / "eval_history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in history))
     training = {"episodes": 4, "first_death_step_mean": 9.0, "first_death_step_p10": 1.0}
-    deck = {"ratio": 0.9, "block": "block1:a", "deals": 3}
+    deck = {"ratio": 0.9, "block": "block1:a", "deals": 3, "type": "ne", "warning": False}
     line = {"iteration": 1, "density": 0.0, "entropy_coef": 0.01, "training": training, "deck": deck}
     (made / "schedule_trace.jsonl").write_text(json.dumps(line) + "\n")
     test = {"role": "success", "name": "early_death", "margin": 0.01, "threshold": 0.1}
-    (made / "gate_debug.jsonl").write_text(json.dumps({"iteration": 8, "event": "noop", "criteria": [test]}) + "\n")
+    told = {"type": "ne", "level": {"before": 0, "after": 0}, "because": "not passed: early_death"}
+    decision = {"iteration": 8, "event": "noop", "criteria": [test], **told}
+    (made / "gate_debug.jsonl").write_text(json.dumps(decision) + "\n")
     write_school_records(made)
     return made
 
@@ -91,6 +98,25 @@ def test_all_plots_are_drawn(folder: Path) -> None:
     assert len(written) == 10
     for path in written:
         assert np.asarray(Image.open(path).convert("L")).std() > 5, path  # not an empty page
+
+
+def test_the_curve_of_training_moves(folder: Path) -> None:
+    from PIL import Image
+
+    (path,) = training_curve(folder)
+    with Image.open(path) as film:
+        pictures = []
+        for index in range(film.n_frames):  # type: ignore[attr-defined]
+            film.seek(index)
+            pictures.append(np.asarray(film.convert("L")))
+    assert len(pictures) >= 2 and (pictures[0] != pictures[-1]).any()
+
+
+def test_scripts_are_told_beside_the_evaluations(folder: Path) -> None:
+    page = str(school_sections(read_record(folder)))
+    assert "<td>keep</td>" in page and page.count("<figure>") == 10
+    last = read_lines(folder / "eval_history.jsonl")[-1]
+    assert page.count(short(last["avg_final"])) >= 2  # the policy of that evaluation was this very script
 
 
 def test_a_run_of_another_world_gets_nothing(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from holdfast.curriculum.live import Append, Curriculum, Numbers, Tell
 from holdfast.curriculum.record import Record
 from holdfast.curriculum.schedule import schedule_for
 from holdfast.curriculum.school_deck import SchoolDeck
-from holdfast.curriculum.school_records import SchoolRecords, training_numbers
+from holdfast.curriculum.school_records import DECISIONS, HISTORY, TRACE, SchoolRecords, training_numbers
 from holdfast.curriculum.school_replay import Tracks, keep_worst
 from holdfast.worlds.api import Act, Episodes, Plan, World
 from holdfast.worlds.fish.evaluation import evaluated_schools
@@ -49,7 +49,7 @@ def worst_gap(schools: Evaluated) -> float:
 class SchoolCurriculum(Curriculum):
     """A run's schedule, gate and deck."""
 
-    streams = ("schedule_trace.jsonl", "eval_history.jsonl", "gate_debug.jsonl")
+    streams = (TRACE, HISTORY, DECISIONS)
 
     def __init__(self, config: Config, folder: Path, tell: Tell, append: Append) -> None:
         self.config, self.folder, self.tell = config, folder, tell
@@ -62,7 +62,7 @@ class SchoolCurriculum(Curriculum):
         self._improved = False
         self.deck = SchoolDeck(config, self.course, folder, tell)
         self.deal = self.deck.deal if self.deck.in_use else None
-        self.records = SchoolRecords(config, append)
+        self.records = SchoolRecords(append)
 
     # --- before an iteration -----------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.config import Config
 from holdfast.curriculum.course import Conditions
 from holdfast.curriculum.live import Append
 from holdfast.curriculum.record import Record
@@ -36,8 +35,8 @@ def training_numbers(episodes: Episodes | None) -> dict[str, float | int | None]
 class SchoolRecords:
     """The lines of a run's curriculum."""
 
-    def __init__(self, config: Config, append: Append) -> None:
-        self.config, self.append = config, append
+    def __init__(self, append: Append) -> None:
+        self.append = append
 
     def trace(
         self,
@@ -55,7 +54,7 @@ class SchoolRecords:
                 **conditions._asdict(),
                 "gate_level": level,
                 "lr": learner.get("learner.fish.lr"),
-                "entropy_coef": self.config.learner.entropy,
+                "entropy_coef": learner.get("learner.fish.entropy_coef"),
                 "training": dict(played),
                 "deck": dict(dealt),
             },

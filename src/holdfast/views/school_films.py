@@ -1,4 +1,4 @@
-"""Films of a school's worst episodes, from the tracks that its evaluations left in the run folder."""
+"""Films of a school: its worst episodes, from the tracks its evaluations left, and how survival grew."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from holdfast.curriculum.school_records import HISTORY
 from holdfast.curriculum.school_replay import MEDIA, Replay, read_replays
+from holdfast.views.school_plots import moment, read_recorded
 from holdfast.views.video import write_video
 from holdfast.worlds.fish.draw import picture
 from holdfast.worlds.fish.school import TIME_STEP, make_school
 
 FPS = 20
+CURVE, CURVE_FPS = "training_curve.gif", 2
 NEWEST = 2  # evaluations whose films are made without being asked
 
 
@@ -31,6 +34,17 @@ def frames(replay: Replay, stride: int = 1) -> Iterator[np.ndarray]:
         school.pred_vel[0] = (predator[after] - predator[t]) / TIME_STEP
         alive[0] = (replay.death_step < 0) | (replay.death_step > t)
         yield picture(school, alive, t, 0)
+
+
+def training_curve(folder: Path) -> list[Path]:
+    """How survival grew, evaluation by evaluation, as a small moving picture; none for a run of another world."""
+    if not (folder / HISTORY).is_file():
+        return []
+    recorded = read_recorded(folder)
+    if len(recorded.history) < 2:
+        return []
+    shown = (moment(recorded, count) for count in range(1, len(recorded.history) + 1))
+    return [write_video(folder / MEDIA / CURVE, shown, fps=CURVE_FPS)]
 
 
 def film_worst(folder: Path, all_of_them: bool = False) -> list[Path]:

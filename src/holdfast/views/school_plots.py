@@ -12,16 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast.curriculum.school_records import DECISIONS, HISTORY, TRACE
 from holdfast.runs.metrics import read_lines
-from holdfast.views.school_records import DECISIONS, HISTORY, TRACE, Judged, read_judged, step_one_deaths
+from holdfast.views.school_records import Judged, read_judged, read_yardsticks, step_one_deaths
 from holdfast.worlds.fish.decks import headings_deg
-from holdfast.worlds.fish.measure import SECTOR_DEG, SECTORS
+from holdfast.worlds.fish.measure import SECTOR_DEG, SECTORS, final_share
 
 PLOTS = "plots"
 EVENTS = {"advance": ("^", "tab:green"), "rollback": ("v", "tab:red"), "failure_hold": ("x", "tab:red"),
           "success_progress": ("o", "tab:green"), "locked": ("s", "tab:gray"), "frozen": ("d", "tab:gray"),
           "noop": (".", "tab:gray")}  # fmt: skip
 DEATH_BIN = 25
+BEST_SCRIPTS = 3  # drawn beside the survival curves
 
 
 class Recorded(NamedTuple):
@@ -31,6 +33,7 @@ class Recorded(NamedTuple):
     trace: list[dict[str, Any]]
     decisions: list[dict[str, Any]]
     judged: list[Judged]
+    scripts: dict[str, np.ndarray]  # death steps [E, F] on the same seeds, best policy first
     step_limit: int
     warn_ratio: float
 
@@ -50,6 +53,7 @@ def read_recorded(folder: Path) -> Recorded:
         read_lines(folder / TRACE),
         read_lines(folder / DECISIONS),
         read_judged(folder),
+        read_yardsticks(folder),
         int(evaluation["steps"]),
         float(config.get("deck", {}).get("warn_ratio", 0.0)),
     )
@@ -64,6 +68,10 @@ def timeline(of: Recorded, figure: Any) -> bool:
     left.plot(x, of.evaluations("early_100"), "o-", label="dead before step 100")
     left.plot(x, of.evaluations("floor_ratio"), ":", label="floor (nobody can save them)")
     left.plot(x, of.evaluations("ceiling_avg"), "--", color="tab:gray", label="ceiling of the average")
+    for name, deaths in list(of.scripts.items())[:1]:
+        share = final_share(deaths)
+        left.axhline(share.mean(), ls="-.", lw=1, color="tab:blue", label=f"{name} (script), average")
+        left.axhline(share.min(), ls="-.", lw=1, color="tab:orange", label=f"{name} (script), worst episode")
     for decision in of.decisions:
         mark, colour = EVENTS[decision["event"]]
         left.plot([decision["iteration"]], [1.04], mark, color=colour, clip_on=False)
@@ -85,18 +93,20 @@ def survival_curves(of: Recorded, figure: Any) -> bool:
     if not of.judged:
         return False
     for one in [of.judged[index] for index in sorted({0, len(of.judged) // 2, len(of.judged) - 1})]:
-        alive = _alive(one, steps)
+        alive = _alive(one.episodes["death_step"], steps)
         axes.plot(steps, alive.mean(axis=0), label=f"iteration {one.iteration}, mean")
     axes.fill_between(steps, alive.min(axis=0), alive.mean(axis=0), alpha=0.2, label="down to the worst episode")
     axes.axhline(of.history[-1]["ceiling_avg"], ls="--", color="tab:gray", label="ceiling of the average")
+    for name, deaths in list(of.scripts.items())[:BEST_SCRIPTS]:
+        axes.plot(steps, _alive(deaths, steps).mean(axis=0), ls=":", lw=1, label=f"{name} (script)")
     axes.set(xlabel="step", ylabel="share alive", title="Survival curves", ylim=(None, 1.01))
     axes.legend(fontsize=8)
     return True
 
 
-def _alive(one: Judged, steps: np.ndarray) -> np.ndarray:
+def _alive(death_step: np.ndarray, steps: np.ndarray) -> np.ndarray:
     """[E, T]"""
-    death = np.where(one.episodes["death_step"] < 0, steps[-1] + 1, one.episodes["death_step"])
+    death = np.where(death_step < 0, steps[-1] + 1, death_step)
     return np.stack([1.0 - np.searchsorted(np.sort(row), steps, side="right") / len(row) for row in death])
 
 
@@ -224,18 +234,34 @@ DRAWN: dict[str, Callable[[Recorded, Any], bool]] = {
 }
 
 
+def _figure(size: tuple[float, float], dpi: int) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=dpi, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def moment(of: Recorded, evaluations: int) -> np.ndarray:
+    """The timeline as it stood after so many evaluations, as pixels [height, width, 3]; the axis is the whole run's."""
+    figure = _figure((7, 4), 80)
+    last = of.evaluated_at[evaluations - 1]
+    decisions = [decision for decision in of.decisions if decision["iteration"] <= last]
+    timeline(of._replace(history=of.history[:evaluations], decisions=decisions), figure)
+    figure.axes[0].set_xlim(0, 1.02 * of.evaluated_at[-1])
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())[:, :, :3].copy()
+
+
 def write_school_plots(folder: Path) -> list[Path]:
     """All plots a fish run has data for, as PNG files; none for any other run."""
     if not (folder / HISTORY).is_file():
         return []
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     recorded, written = read_recorded(folder), []
     (folder / PLOTS).mkdir(exist_ok=True)
     for name, draw in DRAWN.items():
-        figure = Figure(figsize=(9, 5), dpi=110, layout="constrained")
-        FigureCanvasAgg(figure)
+        figure = _figure((9, 5), 110)
         if draw(recorded, figure):
             figure.savefig(folder / PLOTS / f"{name}.png")
             written.append(folder / PLOTS / f"{name}.png")

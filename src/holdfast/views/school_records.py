@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.curriculum.deck_light import write_light
+from holdfast.curriculum.school_records import HISTORY, TRACE
 from holdfast.disk import replace_file
 from holdfast.runs.metrics import read_lines
 from holdfast.worlds.fish.decks import headings_deg, velocity_bins, velocity_facts
-from holdfast.worlds.fish.measure import HIGH_SPEED, SECTOR_DEG, SECTORS, SPEED_BIN
+from holdfast.worlds.fish.measure import HIGH_SPEED, SECTOR_DEG, SECTORS, SPEED_BIN, final_share
 
-HISTORY, TRACE, DECISIONS = "eval_history.jsonl", "schedule_trace.jsonl", "gate_debug.jsonl"
 CLUSTERS, SPAWNS = "step_one_clusters.jsonl", "spawn_stats.jsonl"
 SUMMARY, WORST = "step_one_stage_summary.json", "step_one_worst.json"
 WHOLE_TRACE = "schedule_trace.json"  # the stream of iterations as one file
@@ -58,6 +58,14 @@ def read_judged(folder: Path) -> list[Judged]:
                 Judged(iteration, types[iteration], {name: np.array(column) for name, column in episodes.items()})
             )
     return found
+
+
+def read_yardsticks(folder: Path) -> dict[str, np.ndarray]:
+    """Death steps [E, F] of each scripted policy, on the seeds of the evaluations during the run; best first."""
+    path = folder / "evals" / "yardsticks.json"
+    policies = json.loads(path.read_text())["policies"] if path.is_file() else {}
+    deaths = {name: np.array(policy["episodes"]["death_step"]) for name, policy in policies.items()}
+    return dict(sorted(deaths.items(), key=lambda item: -float(final_share(item[1]).mean())))
 
 
 def step_one_deaths(judged: Judged) -> list[StepOne]:

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from holdfast.config import SECTIONS
 from holdfast.options import OptionInfo, options_of
+from holdfast.runs.folder import all_runs
 from holdfast.views.report.markup import Html, element, joined, section, table
-from holdfast.views.report.record import Record
+from holdfast.views.report.record import Record, options_of_run, read_object
 
 
 class Setting(NamedTuple):
@@ -79,7 +80,45 @@ def configuration_section(record: Record) -> Html:
         table(["option", "value", "meaning"], everything, numeric=9, class_="options"),
     )
     begin = short_table if changed else element("p", "All options have their defaults.", class_="none")
-    return section("Configuration: what differs from the defaults", begin, _later_changes(record), full)
+    before = _since_previous(record, found)
+    return section("Configuration: what differs from the defaults", begin, _later_changes(record), before, full)
+
+
+def _since_previous(record: Record, found: list[Setting]) -> Html:
+    """Which options the newest earlier run of the same preset beside this one had otherwise."""
+    previous = previous_run(record)
+    if previous is None:
+        return joined()
+    name, config = previous
+    then = {setting.name: setting.value for setting in settings(config)}
+    now = {setting.name: setting.value for setting in found}
+    rows = [
+        [element("code", option), now.get(option, "–"), then.get(option, "–")]
+        for option in sorted({*now, *then} - {"run.name"})
+        if now.get(option) != then.get(option)
+    ]
+    if not rows:
+        return element("p", f"The same options as in {name}, the run before it.", class_="note")
+    return element(
+        "details",
+        element("summary", f"{len(rows)} options differ from {name}, the run of this preset before it"),
+        table(["option", "here", name], rows, numeric=9, class_="options"),
+    )
+
+
+def previous_run(record: Record) -> tuple[str, dict[str, dict[str, Any]]] | None:
+    """Name and options of the newest earlier run of the same preset in the same folder of runs."""
+    mine = (str(record.description.get("created", "")), record.name)
+    earlier = []
+    for run in all_runs(str(record.folder.resolve().parent)):
+        description = read_object(run.folder / "run.json")
+        age = (str(description.get("created", "")), run.name)
+        if description.get("preset") == record.description.get("preset") and age < mine:
+            earlier.append((age, options_of_run(description)))
+    if not earlier:
+        return None
+    (_, name), config = max(earlier, key=lambda one: one[0])
+    return name, config
 
 
 def _later_changes(record: Record) -> Html:

@@ -64,9 +64,7 @@ class Record:
     @property
     def config(self) -> dict[str, dict[str, Any]]:
         """The options by section; sections that are no tables are left out."""
-        found = self.description["config"]
-        sections = found if isinstance(found, dict) else {}
-        return {str(name): section for name, section in sections.items() if isinstance(section, dict)}
+        return options_of_run(self.description)
 
     @property
     def iteration(self) -> int:
@@ -79,6 +77,13 @@ class Record:
     @cached_property
     def evaluations(self) -> Rows:
         return [row for row in self.metrics if is_number(row.get("evaluation.score"))]
+
+
+def options_of_run(description: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The options in a run.json by section; sections that are no tables are left out."""
+    found = description.get("config")
+    sections = found if isinstance(found, dict) else {}
+    return {str(name): section for name, section in sections.items() if isinstance(section, dict)}
 
 
 def read_record(folder: Path) -> Record:
