@@ -60,3 +60,17 @@ def test_an_unwritable_cache_falls_back_to_a_temporary_one(tmp_path: Path) -> No
         check=True,
     )
     assert 0.0 <= float(done.stdout) < 1.0
+
+
+def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path: Path) -> None:
+    script = "from holdfast.compiled import announced\nimport sys, time\n"
+    script += "with announced('slow', sys.argv[1]): time.sleep(1.5)\n"
+    source = tmp_path / "slow.py"
+    source.write_text("x = 1\n")
+    call = [sys.executable, "-c", script, str(source)]
+    env = {**os.environ, "HOLDFAST_CACHE": str(tmp_path / "cache")}
+    both = [subprocess.Popen(call, env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    told = sorted(one.communicate(timeout=60)[1] for one in both)
+    assert [one.returncode for one in both] == [0, 0]
+    assert "waiting" in told[0] and "compiled" not in told[0]
+    assert told[1].startswith("compiling the slow kernels") and "compiled the slow kernels in" in told[1]

@@ -8,6 +8,7 @@ With NUMBA_DISABLE_JIT=1 the decorators return the plain Python functions (the t
 from __future__ import annotations
 
 import ast
+import fcntl
 import hashlib
 import os
 import shutil
@@ -155,9 +156,25 @@ def announced(name: str, source: str) -> Iterator[None]:
     if SETTINGS.DISABLE_JIT or mark.exists():
         yield
         return
-    print(f"compiling the {name} kernels (first run after an install or a change) ...", file=sys.stderr, flush=True)
-    started = time.perf_counter()
-    yield
-    elapsed_s = time.perf_counter() - started
-    print(f"compiled the {name} kernels in {elapsed_s:.1f} s; kept in {mark.parent}", file=sys.stderr, flush=True)
-    mark.write_text(f"{elapsed_s:.1f}\n")
+    with _alone(name, mark.with_name("compiling")):
+        if mark.exists():  # the process we waited for has compiled them
+            yield
+            return
+        print(f"compiling the {name} kernels (first run after an install or a change) ...", file=sys.stderr, flush=True)
+        started = time.perf_counter()
+        yield
+        elapsed_s = time.perf_counter() - started
+        print(f"compiled the {name} kernels in {elapsed_s:.1f} s; kept in {mark.parent}", file=sys.stderr, flush=True)
+        mark.write_text(f"{elapsed_s:.1f}\n")
+
+
+@contextmanager
+def _alone(name: str, lock: Path) -> Iterator[None]:
+    """One process compiles, others wait and then read what it kept. The system lets go of a dead process's lock."""
+    with lock.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"another process is compiling the {name} kernels: waiting for it ...", file=sys.stderr, flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
