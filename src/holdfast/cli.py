@@ -10,9 +10,9 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
-from holdfast import __version__
+from holdfast import __version__, cli_words
 from holdfast.errors import ConfigError, HoldfastError, nearest
 
 EPILOG = """examples:
@@ -33,19 +33,16 @@ DOCTORS = {  # `doctor nes`, `doctor backends`, `doctor mario`
 }
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse without abbreviations, whose errors look like all our others."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("allow_abbrev", False)
-        kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(*args, **kwargs)
-
-    def error(self, message: str) -> NoReturn:
-        raise ConfigError([message])
+Call = Callable[[argparse.Namespace, list[str]], int]
 
 
-Verb = Callable[[argparse.Namespace, list[str]], int]
+class Verb(NamedTuple):
+    """One verb of the command line."""
+
+    meaning: str
+    words: Callable[[cli_words.Parser], None]  # adds what it understands
+    call: Call
+    takes_options: bool = False  # any --section.key of a configuration
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -65,204 +62,35 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(words: list[str]) -> int:
-    parser, verbs = make_parser()
+    parser = make_parser()
     if words[:1] == ["doctor"] and words[1:2] and words[1] in DOCTORS:
         words = [DOCTORS[words[1]], *words[2:]]  # verbs of their own: `doctor` alone takes options with free values
     first = next((word for word in words if not word.startswith("-")), None)
-    if first is not None and first not in verbs:
-        raise ConfigError([f"no verb {first!r}{nearest(first, list(verbs))}; there are {', '.join(verbs)}"])
+    if first is not None and first not in VERBS:
+        raise ConfigError([f"no verb {first!r}{nearest(first, list(VERBS))}; there are {', '.join(VERBS)}"])
     namespace, rest = parser.parse_known_args(words)
     if namespace.verb is None:
         parser.print_help()
         return 0
     if rest and not namespace.takes_options:
         raise ConfigError([f"holdfast {namespace.verb} does not know {word!r}" for word in rest])
-    verb: Verb = namespace.call
-    return verb(namespace, rest)
+    call: Call = namespace.call
+    return call(namespace, rest)
 
 
-def make_parser() -> tuple[Parser, dict[str, Parser]]:
-    parser = Parser(
+def make_parser() -> cli_words.Parser:
+    parser = cli_words.Parser(
         prog="holdfast",
         description="Train reinforcement-learning agents on one machine, and resume them bit for bit.",
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"holdfast {__version__}")
-    subparsers = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=Parser)
-    verbs: dict[str, Parser] = {}
-
-    def add(name: str, meaning: str, call: Verb, takes_options: bool = False) -> Parser:
-        verb = subparsers.add_parser(name, help=meaning, description=meaning)
-        verb.set_defaults(call=call, takes_options=takes_options)
-        verbs[name] = verb
-        return verb
-
-    train = add("train", "train a preset, a .toml file, or a world by its name", train_verb, takes_options=True)
-    train.add_argument("target", metavar="PRESET")
-    train.add_argument("--dry-run", action="store_true", help="say what would happen and stop")
-    _add_output(train)
-    resume = add("resume", "go on with a run from its last checkpoint", resume_verb, takes_options=True)
-    _add_run(resume)
-    resume.add_argument(
-        "--find", action="store_true", help="RUN is a word: the newest unfinished run that has it in its path or preset"
-    )
-    resume.add_argument(
-        "--relax",
-        metavar="NAMES",
-        default="",
-        help="options or sections that may differ, as in lanes,world: lanes restart",
-    )
-    resume.add_argument("--allow-change", action="store_true", help="accept overrides that change what is learned")
-    _add_output(resume)
-    evaluate = add("evaluate", "judge a run's policy beside the yardsticks, on held-out seeds", evaluate_verb)
-    _add_run(evaluate)
-    evaluate.add_argument("--episodes", type=int, default=80, help="how many (default 80)")
-    _add_policy(evaluate)
-    evaluate.add_argument("--json", action="store_true", help="print one JSON object")
-    play = add("play", "film an episode of a run's policy, or a NES program: play rom FILE --inputs SCRIPT", play_verb)
-    _add_run(play)
-    play.add_argument("rom", metavar="FILE", nargs="?", help="with `play rom`: the .nes file")
-    play.add_argument("--inputs", metavar="SCRIPT", help="with `play rom`: which buttons are held for how long")
-    play.add_argument("--video", metavar="FILE", help=".mp4 or .gif (default: play.mp4 in the run's media folder)")
-    play.add_argument("--episode", type=int, default=0, help="which of the held-out episodes (default 0)")
-    play.add_argument("--stage", help="with mario: the stage to play, for example 1-1 (default: one of the run's)")
-    play.add_argument("--policy", default="learned", help="learned, or the name of a yardstick")
-    play.add_argument("--fps", type=int, default=20, help="pictures per second (default 20)")
-    _add_policy(play)
-    rehearsal = add("rehearse", "play a run in miniature: every feature it enables must fire", rehearse_verb, True)
-    rehearsal.add_argument("target", metavar="PRESET")
-    rehearsal.add_argument("--json", action="store_true", help="print one JSON object")
-    gate = add(
-        "gate", "check TARGET: can its gate open at all? what-if RUN: what would another gate say?", gate_verb, True
-    )
-    gate.add_argument("action", choices=["check", "what-if"])
-    gate.add_argument(
-        "target", metavar="TARGET", help="with check: as for train; with what-if: name or folder of a run"
-    )
-    gate.add_argument("--root", default="runs", help="folder that holds the runs")
-    gate.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="with what-if: as in success.ratio.main=0.025"
-    )
-    gate.add_argument("--json", action="store_true", help="print one JSON object")
-    watch = add("watch", "follow a run that is going on or over, by reading its folder only", watch_verb)
-    _add_run(watch)
-    watch.add_argument(
-        "--once", action="store_true", help="say how it stands and stop; status 1 if a stream is damaged"
-    )
-    watch.add_argument("--json", action="store_true", help="one JSON object per look")
-    watch.add_argument("--every", type=float, default=1.0, metavar="SECONDS", help="between two looks (default 1)")
-    _add_checkpoint_tools(
-        add("checkpoint", "inspect, verify, prune or backfill the checkpoints of a run or folder", checkpoint_verb)
-    )
-    challenge = add("exploit", "best responses against a run's frozen roles: how far can they be beaten?", exploit_verb)
-    _add_run(challenge)
-    challenge.add_argument("--role", default="both", help="whose challenger learns (default both)")
-    challenge.add_argument("--checkpoint", default="latest", help="latest, or an iteration's number")
-    challenge.add_argument("--steps", type=int, help="agent-steps of each challenger (default: the run's own setting)")
-    challenge.add_argument("--duels", type=int, help="episodes it is measured on (default: the run's own setting)")
-    challenge.add_argument("--power", action="store_true", help="also plant a blind spot and play scripts from scratch")
-    challenge.add_argument("--json", action="store_true", help="print one JSON object")
-    cross = add("crossplay", "who beats whom over the milestones of runs, as a matrix and a picture", crossplay_verb)
-    cross.add_argument("runs", metavar="RUN", nargs="+", help="names or folders of runs of self-play")
-    cross.add_argument("--root", default="runs", help="folder that holds the runs")
-    cross.add_argument("--duels", type=int, default=256, help="episodes per pairing (default 256)")
-    cross.add_argument("--json", action="store_true", help="print one JSON object")
-    report = add("report", "write a run's report.html", report_verb)
-    _add_run(report)
-    report.add_argument(
-        "--films", action="store_true", help="film the worst episodes of every evaluation that kept them"
-    )
-    runs = add("runs", "list the runs", runs_verb)
-    runs.add_argument("--find", metavar="WORD", help="those at any depth whose path, preset or world has it")
-    runs.add_argument("--root", default="runs", help="folder that holds the runs")
-    runs.add_argument("--json", action="store_true", help="print a JSON list")
-    proves = (
-        "prove that the installation, a world, the NES (doctor nes), workers (doctor backends) or the game "
-        "(doctor mario) keep their promises"
-    )
-    doctor = add("doctor", proves, doctor_verb, True)
-    doctor.add_argument("--world", help="prove the contract on this world (default: on all of ours)")
-    doctor.add_argument("--json", action="store_true", help="print a JSON list")
-    backends = add(
-        DOCTORS["backends"], "build, reset, step and close pools of environments again and again", backends_verb
-    )
-    backends.add_argument("--trials", type=int, default=100, help="per backend (default 100)")
-    backends.add_argument("--lanes", type=int, default=8, help="environments in each trial (default 8)")
-    backends.add_argument("--steps", type=int, default=50, help="steps of each trial (default 50)")
-    backends.add_argument("--only", metavar="NAMES", default="", help="console, nes_py, gym, drills (default: all)")
-    backends.add_argument("--parallel", type=int, default=1, help="workers that build at once (default 1)")
-    backends.add_argument("--rows", metavar="FILE", help="write one JSON line per trial to this file")
-    backends.add_argument("--json", action="store_true", help="print one JSON object")
-    nes = add(DOCTORS["nes"], "prove that the console is right on this machine", doctor_nes_verb)
-    nes.add_argument("--roms", metavar="DIR", help="a folder of public test programs to run as well")
-    nes.add_argument("--json", action="store_true", help="print a JSON list")
-    _add_deck(add("deck", "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", deck_verb))
-    mario = add(DOCTORS["mario"], "prove that Super Mario Bros is read right on this machine", doctor_mario_verb)
-    mario.add_argument(
-        "--rom", metavar="FILE", default="", help="the ROM (default: look for it; own: the test cartridge)"
-    )
-    mario.add_argument("--json", action="store_true", help="print a JSON list")
-    bench = add("bench", "measure a part against what one would use instead", bench_verb)
-    parts = ["train", "world", "overlap", "nes", "mario"]
-    bench.add_argument("part", choices=parts, help="PPO end to end; kernels; collecting in a thread; emulators; a game")
-    bench.add_argument("--json", action="store_true", help="print one JSON object")
-    bench.add_argument("--repeats", type=int, default=5, help="rounds, contenders taking turns (default 5)")
-    bench.add_argument("--rom", metavar="FILE", help="with nes, mario: the program (default: the installed game)")
-    bench.add_argument("--blocks", action="store_true", help="with nes: also with the ROM's own hot code compiled")
-    return parser, verbs
-
-
-def _add_run(parser: Parser) -> None:
-    parser.add_argument("run", metavar="RUN", help="name or folder of a run")
-    parser.add_argument("--root", default="runs", help="folder that holds the runs")
-
-
-def _add_deck(deck: Parser) -> None:
-    actions = deck.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
-    harvest = actions.add_parser("harvest", help="play a run's policy and keep the moments before its worst losses")
-    _add_run(harvest)
-    harvest.add_argument("--worst", type=int, default=32, help="episodes to take moments from (default 32)")
-    harvest.add_argument("--episodes", type=int, help="episodes to find them among (default: 5 times as many)")
-    harvest.add_argument("--slow", type=float, default=1.0, help="scale the predator's speed by this (default 1)")
-    harvest.add_argument("--fish", type=int, help="fish per episode (default: as in the run's evaluations)")
-    harvest.add_argument("--checkpoint", help="best, latest, or an iteration's number (default: best if there is one)")
-    harvest.add_argument("-o", "--output", metavar="FILE", required=True, help="the deck; its light twin ends in .json")
-    show = actions.add_parser("show", help="count, histograms and floor of a deck, computed from its items")
-    show.add_argument("deck", metavar="FILE")
-    show.add_argument("--json", action="store_true", help="print one JSON object")
-    show.add_argument("--picture", metavar="FILE", help="also draw it to this .png file")
-
-
-def _add_checkpoint_tools(parser: Parser) -> None:
-    parser.add_argument("action", choices=["inspect", "verify", "prune", "backfill"])
-    parser.add_argument("target", metavar="RUN", help="name or folder of a run; for backfill also any folder above")
-    parser.add_argument("--root", default="runs", help="folder that holds the runs")
-    parser.add_argument("--checkpoint", help="with inspect: latest (the default), best, or an iteration's number")
-    parser.add_argument("--keep", type=int, help="with prune: newest ones to keep (default: as configured)")
-    parser.add_argument("--budget-mb", type=float, help="with prune: for all together (default: as configured)")
-    parser.add_argument("--dry-run", action="store_true", help="with prune and backfill: say what would be done")
-    parser.add_argument(
-        "--assume-rollout-steps", type=int, metavar="T", help="with backfill: where it is not written (default 64)"
-    )
-    parser.add_argument("--update-if-lower", action="store_true", help="with backfill: also counts that are too low")
-    parser.add_argument("--no-backup", action="store_true", help="with backfill: keep no .bak of what is changed")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _add_policy(parser: Parser) -> None:
-    parser.add_argument("--checkpoint", default="latest", help="latest, best, or an iteration's number")
-    parser.add_argument("--sampled", action="store_true", help="draw actions as in training, not the likeliest")
-
-
-def _add_output(parser: Parser) -> None:
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors and notes")
-    parser.add_argument(
-        "--json", action="store_true", help="progress to standard error, one JSON object to standard output"
-    )
-    parser.add_argument("--no-report", action="store_true", help="do not write report.html at the end")
-
-
-# --- verbs ---------------------------------------------------------------------------------------------------------
+    subparsers = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=cli_words.Parser)
+    for name, verb in VERBS.items():
+        one = subparsers.add_parser(name, help=verb.meaning, description=verb.meaning)
+        one.set_defaults(call=verb.call, takes_options=verb.takes_options)
+        verb.words(one)
+    return parser
 
 
 def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
@@ -492,3 +320,59 @@ def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 if __name__ == "__main__":
     main()
+
+
+VERBS = {
+    "train": Verb(
+        "train a preset, a .toml file, or a world by its name", cli_words.train, train_verb, takes_options=True
+    ),
+    "resume": Verb("go on with a run from its last checkpoint", cli_words.resume, resume_verb, takes_options=True),
+    "evaluate": Verb(
+        "judge a run's policy beside the yardsticks, on held-out seeds", cli_words.evaluate, evaluate_verb
+    ),
+    "play": Verb(
+        "film an episode of a run's policy, or a NES program: play rom FILE --inputs SCRIPT", cli_words.play, play_verb
+    ),
+    "rehearse": Verb(
+        "play a run in miniature: every feature it enables must fire",
+        cli_words.rehearse,
+        rehearse_verb,
+        takes_options=True,
+    ),
+    "gate": Verb(
+        "check TARGET: can its gate open at all? what-if RUN: what would another gate say?",
+        cli_words.gate,
+        gate_verb,
+        takes_options=True,
+    ),
+    "watch": Verb("follow a run that is going on or over, by reading its folder only", cli_words.watch, watch_verb),
+    "checkpoint": Verb(
+        "inspect, verify, prune or backfill the checkpoints of a run or folder", cli_words.checkpoint, checkpoint_verb
+    ),
+    "exploit": Verb(
+        "best responses against a run's frozen roles: how far can they be beaten?", cli_words.exploit, exploit_verb
+    ),
+    "crossplay": Verb(
+        "who beats whom over the milestones of runs, as a matrix and a picture", cli_words.crossplay, crossplay_verb
+    ),
+    "report": Verb("write a run's report.html", cli_words.report, report_verb),
+    "runs": Verb("list the runs", cli_words.runs, runs_verb),
+    "doctor": Verb(
+        "prove that the installation, a world, the NES (doctor nes), workers (doctor backends) or the game "
+        "(doctor mario) keep their promises",
+        cli_words.doctor,
+        doctor_verb,
+        takes_options=True,
+    ),
+    "doctor-backends": Verb(
+        "build, reset, step and close pools of environments again and again", cli_words.doctor_backends, backends_verb
+    ),
+    "doctor-nes": Verb("prove that the console is right on this machine", cli_words.doctor_nes, doctor_nes_verb),
+    "deck": Verb(
+        "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", cli_words.deck, deck_verb
+    ),
+    "doctor-mario": Verb(
+        "prove that Super Mario Bros is read right on this machine", cli_words.doctor_mario, doctor_mario_verb
+    ),
+    "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb),
+}
