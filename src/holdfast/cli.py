@@ -318,10 +318,6 @@ def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return bench(arguments)
 
 
-if __name__ == "__main__":
-    main()
-
-
 VERBS = {
     "train": Verb(
         "train a preset, a .toml file, or a world by its name", cli_words.train, train_verb, takes_options=True
@@ -376,3 +372,7 @@ VERBS = {
     ),
     "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb),
 }
+
+
+if __name__ == "__main__":
+    main()
