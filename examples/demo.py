@@ -13,7 +13,7 @@ from holdfast.config_reading import load_config
 from holdfast.runs.folder import command_line, create_run
 from holdfast.train import train
 from holdfast.views.dry_run import spec_of
-from holdfast.views.judge import film
+from holdfast.views.judge import film, find_policy
 from holdfast.views.report import write_report
 from holdfast.views.terminal import make_watch
 
@@ -26,9 +26,8 @@ def main(options: list[str]) -> None:
     if result.outcome == "interrupted":
         sys.exit(result.exit_status)
     print("filming one held-out episode ...", flush=True)
-    video = film(
-        run, Namespace(video=None, episode=0, policy="learned", fps=20, checkpoint="latest", sampled=False, stage=None)
-    )
+    wanted = Namespace(video=None, episode=0, policy="learned", fps=20, checkpoint="latest", sampled=False, stage=None)
+    video = film(find_policy(run.name, config.run.root), wanted)
     print(f"video:  {video}")
     print(f"report: {write_report(run.folder)}")
 

@@ -109,6 +109,10 @@ def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.runs.folder import command_line, create_run
     from holdfast.train import train
 
+    if config.series.enabled:
+        from holdfast.views.series import show_series
+
+        return show_series(config, arguments)
     report = check_run(config)
     refuse_infeasible(config, report)
     run = create_run(config, arguments.target, command_line())
@@ -159,16 +163,12 @@ def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -
 
 
 def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.runs.folder import find_run
-    from holdfast.views.judge import judge
-
-    scores, score_name = judge(
-        find_run(arguments.run, arguments.root), arguments.checkpoint, arguments.episodes, arguments.sampled
-    )
+    from holdfast.views.judge import find_policy, judge
     from holdfast.views.levels import judge_levels, levels_table
 
-    run = find_run(arguments.run, arguments.root)
-    levels = judge_levels(run, arguments.checkpoint, arguments.episodes, arguments.sampled)
+    kept = find_policy(arguments.run, arguments.root)
+    scores, score_name = judge(kept, arguments.checkpoint, arguments.episodes, arguments.sampled)
+    levels = judge_levels(kept, arguments.checkpoint, arguments.episodes, arguments.sampled)
     if arguments.json:
         found: dict[str, Any] = {"score": score_name, "policies": {name: s._asdict() for name, s in scores.items()}}
         print(json.dumps({**found, "levels": [row._asdict() for row in levels]} if levels else found))
@@ -184,16 +184,14 @@ def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 
 def play_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.views.judge import film, film_rom
+    from holdfast.views.judge import film, film_rom, find_policy
 
     if arguments.run == "rom":
         print(f"video: {film_rom(arguments.rom, arguments.inputs, arguments.video)}")
         return 0
     if arguments.rom is not None or arguments.inputs is not None:
         raise ConfigError([f"{arguments.rom or '--inputs'} goes with: holdfast play rom FILE --inputs SCRIPT"])
-    from holdfast.runs.folder import find_run
-
-    print(f"video: {film(find_run(arguments.run, arguments.root), arguments)}")
+    print(f"video: {film(find_policy(arguments.run, arguments.root), arguments)}")
     return 0
 
 

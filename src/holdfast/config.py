@@ -15,6 +15,7 @@ from holdfast.curriculum.density import DensitySettings
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.harvest_settings import HarvestSettings
 from holdfast.curriculum.schedule import ScheduleSettings
+from holdfast.curriculum.starts import StartsSettings
 from holdfast.options import MORE_THAN_0, OptionInfo, option, options_of
 from holdfast.selfplay.settings import (
     SELFPLAY_SECTIONS,
@@ -219,6 +220,23 @@ class RunConfig:
     allow_slow: bool = option(False, "train also what is hopelessly slow on this machine", free=True)
 
 
+SERIES = ("series.enabled", (True,))
+
+
+@dataclass(frozen=True)
+class SeriesConfig:
+    """Several runs, one after the other: a policy for each stage of a game."""
+
+    enabled: bool = option(False, "one run for each of world.stages, in their order; done again, it goes on")
+    rounds: int = option(2, "runs that a stage may have until one reaches the goal", low=1, high=20, only=SERIES)
+    growth: float = option(
+        2.0, "length of a stage's next run, as a multiple of its last", low=1.0, high=8.0, only=SERIES
+    )
+    goal: float = option(0.9, "share of cleared episodes with which a stage is solved", low=0.0, high=1.0, only=SERIES)
+    episodes: int = option(100, "held-out episodes that each policy is judged on", low=1, only=SERIES)
+    results: str = option("", "folder of the table and the weights; empty: beside the runs", only=SERIES)
+
+
 @dataclass(frozen=True)
 class Config:
     """Everything a run depends on."""
@@ -236,6 +254,7 @@ class Config:
     gate: GateSettings = field(default_factory=GateSettings)
     deck: DeckSettings = field(default_factory=DeckSettings)
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
+    starts: StartsSettings = field(default_factory=StartsSettings)
     duel: DuelConfig = field(default_factory=DuelConfig)
     levels: LevelsConfig = field(default_factory=LevelsConfig)
     league: LeagueConfig = field(default_factory=LeagueConfig)
@@ -248,6 +267,7 @@ class Config:
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     run: RunConfig = field(default_factory=RunConfig)
     workers: WorkerSettings = field(default_factory=WorkerSettings)
+    series: SeriesConfig = field(default_factory=SeriesConfig)
 
     @property
     def evaluation_world(self) -> Any:
@@ -267,12 +287,14 @@ SECTIONS: dict[str, type] = {
     "gate": GateSettings,
     "deck": DeckSettings,
     "harvest": HarvestSettings,
+    "starts": StartsSettings,
     **SELFPLAY_SECTIONS,
     "checkpoint": CheckpointConfig,
     "metrics": MetricsConfig,
     "memory": MemoryConfig,
     "run": RunConfig,
     "workers": WorkerSettings,
+    "series": SeriesConfig,
 }
 
 

@@ -34,6 +34,7 @@ def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, st
 
 
 ALWAYS_READ = ("gate.enabled", "harvest.enabled", "deck.stages", "deck.force_reset_steps", "deck.replay_count")
+STAGE_SECTIONS = ("starts",)
 SCHOOL_SECTIONS = ("schedule", "density", "boost", "gate", "deck", "harvest")
 
 
@@ -50,6 +51,8 @@ def idle_curriculum(config: Config, explicit: frozenset[str]) -> list[str]:
         reasons = dict.fromkeys(SCHOOL_SECTIONS, f"in world {config.world_name}, only in fish")
     elif config.schedule.phases and config.world.reward != "classic":
         reasons["density"] = f"while world.reward is {config.world.reward}, only with classic"
+    if config.world_name != "mario":
+        reasons |= dict.fromkeys(STAGE_SECTIONS, f"in world {config.world_name}, only in mario")
     problems = []
     for key in sorted(explicit):
         reason = reasons.get(key.partition(".")[0])
@@ -69,10 +72,23 @@ def curriculum_problems(config: Config) -> list[str]:
 def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpec) -> None:
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
     problems = [problem for role in spec.roles for problem in _role_problems(config, explicit, role)]
-    problems += idle_curriculum(config, explicit) + curriculum_problems(config)
+    problems += idle_curriculum(config, explicit) + curriculum_problems(config) + _series_problems(config)
     problems += duel_problems(config, explicit, spec) + _learner_problems(config)
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
+
+
+def _series_problems(config: Config) -> list[str]:
+    if not config.series.enabled:
+        return []
+    problems = []
+    if config.world_name != "mario":
+        problems.append(f"series.enabled = true needs a world of stages; {config.world_name} has none")
+    if config.evaluation.every == 0:
+        problems.append(
+            "series.enabled = true keeps the policy that did best in evaluations: evaluation.every must be 1 or more"
+        )
+    return problems
 
 
 def _learner_problems(config: Config) -> list[str]:

@@ -78,9 +78,9 @@ class State:
         self.actions.set_state(torch.from_numpy(np.array(arrays["generators/actions"])))
         self.shuffle.set_state(torch.from_numpy(np.array(arrays["generators/shuffle"])))
         if self.ahead is not None:
-            self.ahead.restore(_below(arrays, "ahead/"))
+            self.ahead.restore(below(arrays, "ahead/"))
         self.counts = Counts(**counts)
-        notes = self.world.restore(_below(arrays, "world/")) + self._restore_replay(arrays)
+        notes = self.world.restore(below(arrays, "world/")) + self._restore_replay(arrays)
         for role, learner in self.learners.items():  # a lane that could not be restored has begun a new episode
             begun = np.repeat(self.world.clock.t == 0, learner.role.agents)
             self.memory.starts[role] |= torch.from_numpy(begun)
@@ -89,7 +89,7 @@ class State:
     def _restore_replay(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
         notes = []
         for role, learner in self.learners.items():
-            saved = _below(arrays, f"{role}/replay/")
+            saved = below(arrays, f"{role}/replay/")
             if learner.replay is not None and saved:
                 learner.replay.restore(saved)
             elif learner.replay is not None:
@@ -104,7 +104,7 @@ class State:
 def restore_learners(learners: dict[str, Learner], arrays: Mapping[str, np.ndarray]) -> None:
     for role, learner in learners.items():
         for part_name, part in learner.parts().items():
-            mine, saved = part.arrays(), _below(arrays, f"{role}/{part_name}/")
+            mine, saved = part.arrays(), below(arrays, f"{role}/{part_name}/")
             wrong = [name for name in mine if name not in saved or saved[name].shape != mine[name].shape]
             if wrong:
                 raise CheckpointError(
@@ -113,7 +113,7 @@ def restore_learners(learners: dict[str, Learner], arrays: Mapping[str, np.ndarr
             part.restore(saved)
 
 
-def _below(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+def below(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 

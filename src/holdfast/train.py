@@ -35,11 +35,11 @@ from holdfast.runs.folder import Run
 from holdfast.runs.fresh_lanes import lanes_of, restore_without_lanes
 from holdfast.runs.history import WORKING
 from holdfast.runs.ladder import with_ladder
-from holdfast.runs.metadata import Lineage, metadata
+from holdfast.runs.metadata import Lineage, Spent, metadata
 from holdfast.runs.recorder import CUT_AT_RESUME, Recorder, cut_streams_back
 from holdfast.runs.signals import StopRequest
 from holdfast.runs.supervised import supervisor_of
-from holdfast.state import State, initial_state, torch_generator
+from holdfast.state import State, below, initial_state, torch_generator
 from holdfast.timing import Clock
 from holdfast.watch import Progress, Result, Watch, peak_memory_mb
 from holdfast.worlds.api import Act, Episodes, World
@@ -52,7 +52,7 @@ class Training:
 
     def __init__(self, config: Config, run: Run, watch: Watch) -> None:
         self.config, self.run, self.watch = config, run, watch
-        self.clock = Clock()
+        self.clock, self.cpu_begun_s = Clock(), time.process_time()
         self.checkpoints = Checkpoints(run.folder / "checkpoints", config.checkpoint)
         self.recorder = Recorder(run.folder, config, self.clock)
         self.supervisor = supervisor_of(config, run)
@@ -125,7 +125,7 @@ class Training:
                 restore_without_lanes(self.state, self.config, saved, self.supervisor)
             else:
                 notes = self.state.restore(saved.arrays, saved.facts["counts"])
-            self.curriculum.restore(saved.facts["curriculum"])
+            self.curriculum.restore(saved.facts["curriculum"], below(saved.arrays, "curriculum/"))
         except (KeyError, TypeError) as error:
             raise CheckpointError(f"checkpoint {saved.name} is not one of this kind of run: {error}") from error
         self.steps_before = self.state.counts.agent_steps
@@ -322,8 +322,10 @@ class Training:
         iteration = self.state.counts.iteration
         kept = {"counts": asdict(self.state.counts), "curriculum": self.curriculum.facts()}
         facts = {**kept, **self.recorder.facts(self.curriculum.streams)}
-        meta = metadata(self.run, self.config, self.state, self.lineage, self.clock.elapsed_s, reason)
-        self.checkpoints.save(iteration, self.state.arrays(), facts, meta)
+        spent = Spent(self.clock.elapsed_s, time.process_time() - self.cpu_begun_s)
+        meta = metadata(self.run, self.config, self.state, self.lineage, spent, reason)
+        kept_arrays = {f"curriculum/{name}": array for name, array in self.curriculum.arrays().items()}
+        self.checkpoints.save(iteration, {**self.state.arrays(), **kept_arrays}, facts, meta)
         if self.improved:
             self.checkpoints.mark_best(iteration)
         if self.curriculum.improved:

@@ -78,8 +78,12 @@ class Curriculum:
         """All it remembers, as JSON."""
         return {}
 
-    def restore(self, facts: Mapping[str, Any]) -> None:
-        """Take back what `facts` gave."""
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What it remembers as arrays, by names of its own."""
+        return {}
+
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """Take back what `facts` and `arrays` gave."""
 
     def conclude(self, episodes: Episodes, settings: Any) -> None:
         """The run has ended with this final evaluation."""

@@ -213,7 +213,7 @@ class SchoolCurriculum(Curriculum):
             "deck": self.deck.facts(),
         }
 
-    def restore(self, facts: Mapping[str, Any]) -> None:
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         self.gate = GateState.from_json(facts["gate"])
         self.now = None if facts["now"] is None else Conditions(*facts["now"])
         self.best_gap = facts["best_gap"]

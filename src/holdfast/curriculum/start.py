@@ -13,4 +13,8 @@ def make_curriculum(config: Config, folder: Path, tell: Tell, append: Append) ->
         from holdfast.curriculum.school import SchoolCurriculum
 
         return SchoolCurriculum(config, folder, tell, append)
+    if config.world_name == "mario":
+        from holdfast.curriculum.stages import StageCurriculum
+
+        return StageCurriculum(config, folder)
     return Curriculum()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.config import Config
 from holdfast.learner.learner import Learner
@@ -26,17 +26,29 @@ class Lineage:
     iteration: int = 0
     lane_steps: int = 0
     wall_s: float = 0.0
+    cpu_s: float = 0.0
 
     @staticmethod
     def of(name: str, meta: dict[str, Any]) -> Lineage:
         """From a checkpoint's metadata; one without them (of an older version) begins the sums anew."""
         counters = meta.get("counters", {})
         return Lineage(
-            name, int(name), int(counters.get("lane_steps", 0) or 0), float(counters.get("wall_s", 0.0) or 0.0)
+            name,
+            int(name),
+            int(counters.get("lane_steps", 0) or 0),
+            float(counters.get("wall_s", 0.0) or 0.0),
+            float(counters.get("cpu_s", 0.0) or 0.0),
         )
 
 
-def metadata(run: Run, config: Config, state: State, lineage: Lineage, elapsed_s: float, reason: str) -> dict[str, Any]:
+class Spent(NamedTuple):
+    """Time that this process has given to the run."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def metadata(run: Run, config: Config, state: State, lineage: Lineage, spent: Spent, reason: str) -> dict[str, Any]:
     """`reason`: interval, best, final or interrupt."""
     description = run.describe()
     return {
@@ -49,7 +61,7 @@ def metadata(run: Run, config: Config, state: State, lineage: Lineage, elapsed_s
             "preset": description.get("preset"),
             "parent": lineage.parent,
         },
-        "counters": _counters(config, state, lineage, elapsed_s),
+        "counters": _counters(config, state, lineage, spent),
         "world": _world(config, state),
         "model": {name: _model(config, learner) for name, learner in state.learners.items()},
         "learner": asdict(config.learner),
@@ -63,7 +75,7 @@ def metadata(run: Run, config: Config, state: State, lineage: Lineage, elapsed_s
     }
 
 
-def _counters(config: Config, state: State, lineage: Lineage, elapsed_s: float) -> dict[str, Any]:
+def _counters(config: Config, state: State, lineage: Lineage, spent: Spent) -> dict[str, Any]:
     counts, rollout = state.counts, config.rollout
     lane_steps = lineage.lane_steps + (counts.iteration - lineage.iteration) * rollout.lanes * rollout.steps
     updates = {name: learner.optimizer.arrays()["updates"] for name, learner in state.learners.items()}
@@ -75,7 +87,8 @@ def _counters(config: Config, state: State, lineage: Lineage, elapsed_s: float) 
         "frames": lane_steps * int(getattr(config.world, "frame_skip", 1)),
         "episodes": counts.episodes,
         "optimizer_steps": {name: int(count[0]) for name, count in updates.items()},
-        "wall_s": round(lineage.wall_s + elapsed_s, 3),
+        "wall_s": round(lineage.wall_s + spent.wall_s, 3),
+        "cpu_s": round(lineage.cpu_s + spent.cpu_s, 3),
         "rollout_steps": rollout.steps,
         "lanes": rollout.lanes,
     }

@@ -94,6 +94,14 @@ SCHOOL_METRICS = (
     Metric("curriculum.deck_remaining", "share", "of the deck not yet dealt"),
 )
 
+STAGE_METRICS = (
+    Metric("starts.share", "share", "of new episodes that begin along the level, not at its start"),
+    Metric("starts.clear_rate", "share", "cleared of the last fifty or so training episodes from the level's start"),
+    Metric("starts.moments", "count", "kept moments that episodes may begin from"),
+    Metric("starts.bins", "count", "bins of the level that hold a moment"),
+    Metric("starts.dealt", "count", "episodes begun along the level so far"),
+)
+
 DUEL_METRICS = (
     Metric("evaluation.gap", "share", "how far the two roles' shares of wins are apart"),
     Metric("duel.turn", "number", "turns begun"),
@@ -114,7 +122,7 @@ DUEL_METRICS = (
     Metric("rnd.{role}.loss", "1", "of the predictor of sights, while it learned"),
 )
 
-ALL_METRICS = (*METRICS, *SCHOOL_METRICS, *DUEL_METRICS)
+ALL_METRICS = (*METRICS, *SCHOOL_METRICS, *STAGE_METRICS, *DUEL_METRICS)
 
 TIMINGS = (
     Metric("elapsed_s", "s", "since this process began the loop"),

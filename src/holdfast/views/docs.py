@@ -9,7 +9,16 @@ from typing import Any
 from holdfast.config import SECTIONS
 from holdfast.options import OptionInfo, kind_name, options_of
 from holdfast.presets import presets, read_toml
-from holdfast.runs.metrics import DUEL_METRICS, HEARTBEATS, METRICS, RESOURCES, SCHOOL_METRICS, TIMINGS, Metric
+from holdfast.runs.metrics import (
+    DUEL_METRICS,
+    HEARTBEATS,
+    METRICS,
+    RESOURCES,
+    SCHOOL_METRICS,
+    STAGE_METRICS,
+    TIMINGS,
+    Metric,
+)
 from holdfast.worlds.registry import OURS, world_class
 
 MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
@@ -81,6 +90,8 @@ def metrics_page() -> str:
                 _metric_table(METRICS),
                 "A school of fish adds these:",
                 _metric_table(SCHOOL_METRICS),
+                "A game of stages adds these:",
+                _metric_table(STAGE_METRICS),
                 "Runs of self-play add these.",
                 _metric_table(DUEL_METRICS),
                 "`timing.jsonl` has the clock times of the same iterations.",

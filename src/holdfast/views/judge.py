@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from holdfast.errors import ConfigError, UnknownName, nearest
 from holdfast.learner.learner import Learner
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.evaluate import HELD_OUT, Evaluation, Summary, evaluation_keys, play_yardsticks, summary
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import Run, find_run
 from holdfast.runs.reopen import config_of, load_learners
+from holdfast.runs.shelf import ENDING, Shelved, on_shelf, shelves, take_down
 from holdfast.runs.supervised import supervised
 from holdfast.state import ACTIONS, torch_generator
 from holdfast.worlds.api import Act, World
@@ -34,11 +36,41 @@ def learned_actor(config: Config, learners: dict[str, Learner], sampled: bool) -
     return PolicyActor(learners, torch_generator(config.evaluation.seed, ACTIONS) if sampled else None)
 
 
-def judge(run: Run, checkpoint: str, episodes: int, sampled: bool) -> tuple[dict[str, Summary], str]:
-    """Scores of the policy and of every yardstick on the same episodes, and the score's name."""
+class Kept(NamedTuple):
+    """A policy that exists: of a run, or from the shelf of those that came with the sources."""
+
+    config: Config
+    run: Run | None
+    load: Callable[[str], dict[str, Learner]]  # by checkpoint
+    media: Path
+
+
+def find_policy(name: str, root: str) -> Kept:
+    """A run by its name or folder; else a kept policy, such as that of stage 1-1."""
+    try:
+        run = find_run(name, root)
+    except UnknownName as unknown:
+        path = on_shelf(name)
+        if path is None:
+            kept = [one.stem for folder in shelves() for one in sorted(folder.glob(f"*{ENDING}"))]
+            more = f"; kept policies are {', '.join(kept)}" if kept else ""
+            raise UnknownName(f"{unknown}{more}") from None
+        shelved = take_down(path)
+        return Kept(shelved.config, None, lambda which: _only(shelved, which), Path("media") / name)
     config = config_of(run)
-    learners, _ = load_learners(run, config, checkpoint)
-    with supervised(config, run) as supervisor:
+    return Kept(config, run, lambda which: load_learners(run, config, which)[0], run.folder / "media")
+
+
+def _only(shelved: Shelved, which: str) -> dict[str, Learner]:
+    if which != "latest":
+        raise UnknownName(f"--checkpoint {which}: {shelved.path} holds one policy and no checkpoints")
+    return shelved.learners
+
+
+def judge(kept: Kept, checkpoint: str, episodes: int, sampled: bool) -> tuple[dict[str, Summary], str]:
+    """Scores of the policy and of every yardstick on the same episodes, and the score's name."""
+    config, learners = kept.config, kept.load(checkpoint)
+    with supervised(config, kept.run) as supervisor:
         evaluation = held_out(config, episodes, supervisor)
         played = {"learned": evaluation.play(lambda world: learned_actor(config, learners, sampled))}
         played |= play_yardsticks(evaluation)
@@ -48,18 +80,18 @@ def judge(run: Run, checkpoint: str, episodes: int, sampled: bool) -> tuple[dict
     return {name: summary(table, score) for name, table in played.items()}, score
 
 
-def film(run: Run, arguments: argparse.Namespace) -> Path:
+def film(kept: Kept, arguments: argparse.Namespace) -> Path:
     """One held-out episode as a video file."""
     from holdfast.views.video import episode_frames, write_video
 
-    config = config_of(run)
+    config = kept.config
     key = evaluation_keys(config.evaluation.seed, HELD_OUT, arguments.episode + 1)[-1]
-    path = Path(arguments.video) if arguments.video else run.folder / "media" / "play.mp4"
-    with supervised(config, run) as supervisor:
+    path = Path(arguments.video) if arguments.video else kept.media / "play.mp4"
+    with supervised(config, kept.run) as supervisor:
         threads = config.rollout.threads
         world = make_world(config.world_name, _filmed_settings(config, arguments.stage), 1, 0, threads, supervisor)
         try:
-            act = _captioned(world, _chosen_policy(run, config, world, arguments))
+            act = _captioned(world, _chosen_policy(kept, world, arguments))
             return write_video(path, episode_frames(world, act, key), fps=arguments.fps)
         finally:
             world.close()
@@ -99,10 +131,9 @@ def film_rom(rom: str | None, inputs: str | None, video: str | None) -> Path:
     return write_video(Path(video), play(Path(rom), Path(inputs)), fps=round(FRAMES_PER_S))
 
 
-def _chosen_policy(run: Run, config: Config, world: World, arguments: argparse.Namespace) -> Act:
+def _chosen_policy(kept: Kept, world: World, arguments: argparse.Namespace) -> Act:
     if arguments.policy == "learned":
-        learners, _ = load_learners(run, config, arguments.checkpoint)
-        return learned_actor(config, learners, arguments.sampled)
+        return learned_actor(kept.config, kept.load(arguments.checkpoint), arguments.sampled)
     known = world.yardsticks()
     if arguments.policy not in known:
         names = ["learned", *known]

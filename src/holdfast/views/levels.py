@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from holdfast.config import Config
 from holdfast.intervals import wilson
-from holdfast.runs.folder import Run
-from holdfast.runs.reopen import config_of, load_learners
+from holdfast.learner.learner import Learner
+from holdfast.views.judge import Kept, held_out, learned_actor
 from holdfast.worlds.api import Episodes
 
 
@@ -39,21 +40,23 @@ def level_row(stage: str, episodes: Episodes) -> LevelRow:
     return LevelRow(stage, count, clears, clears / count, low, high, steps, float(episodes["max_x"].max()), ends)
 
 
-def judge_levels(run: Run, checkpoint: str, episodes: int, sampled: bool) -> list[LevelRow]:
-    """A row for each stage the run was trained on; none for other worlds."""
-    config = config_of(run)
+def judge_levels(kept: Kept, checkpoint: str, episodes: int, sampled: bool) -> list[LevelRow]:
+    """A row for each stage the policy was trained on; none for other worlds."""
+    config = kept.config
     if config.world_name != "mario":
         return []
-    from holdfast.views.judge import held_out, learned_actor
     from holdfast.worlds.mario.stages import STAGES, read_stages
 
-    learners, _ = load_learners(run, config, checkpoint)
-    rows = []
-    for number in read_stages(config.evaluation_world.stages):
-        settings = dataclasses.replace(config.evaluation_world, stages=STAGES[number])
-        evaluation = held_out(config, episodes)._replace(settings=settings)
-        rows.append(level_row(STAGES[number], evaluation.play(lambda world: learned_actor(config, learners, sampled))))
-    return rows
+    learners = kept.load(checkpoint)
+    stages = [STAGES[number] for number in read_stages(config.evaluation_world.stages)]
+    return [judge_stage(config, learners, stage, episodes, sampled) for stage in stages]
+
+
+def judge_stage(config: Config, learners: dict[str, Learner], stage: str, episodes: int, sampled: bool) -> LevelRow:
+    """Held-out episodes of one stage."""
+    settings = dataclasses.replace(config.evaluation_world, stages=stage)
+    evaluation = held_out(config, episodes)._replace(settings=settings)
+    return level_row(stage, evaluation.play(lambda world: learned_actor(config, learners, sampled)))
 
 
 def levels_table(rows: list[LevelRow]) -> Any:

@@ -31,6 +31,7 @@ COLUMNS = (
     "coins",
     "clock_left",
     "forced_steps",
+    "room_x",
     *(f"paid_{term}" for term in TERMS),
     *(f"end_{reason}" for reason in REASONS[1:]),
 )

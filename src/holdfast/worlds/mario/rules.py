@@ -156,6 +156,7 @@ def note_end(row, track, paid, numbers, t, reason):  # type: ignore[no-untyped-d
     numbers[9] = facts.coins(row)
     numbers[10] = facts.clock(row)
     numbers[11] = track[FORCED]
+    numbers[12] = track[ROOM_BEST_X]
     for term in range(RAW_TOTAL):
         numbers[FIRST_TERM + term] = paid[term]
     for place in range(FIRST_REASON, numbers.shape[0]):

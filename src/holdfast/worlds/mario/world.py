@@ -10,8 +10,8 @@ import numpy as np
 
 from holdfast.compiled import announced, use_threads
 from holdfast.errors import SituationError
-from holdfast.worlds.api import Act, ArrayWorld, Episodes, LevelParameter, Role, WorldSpec
-from holdfast.worlds.mario import pixels, play, rules, scripted, sight
+from holdfast.worlds.api import Act, ArrayWorld, Episodes, LevelParameter, Role, Situation, WorldSpec
+from holdfast.worlds.mario import facts, pixels, play, rules, scripted, sight
 from holdfast.worlds.mario.actions import read_actions
 from holdfast.worlds.mario.errors import NoEpisodeEnds
 from holdfast.worlds.mario.play import COLUMNS, Fixed, Play, make_play
@@ -212,6 +212,19 @@ class Mario(ArrayWorld):
         lanes = table["lane"]
         ends = {"stage": self.state.ended_stage[lanes], "reason": self.state.ended_reason[lanes]}
         return Episodes({**table.columns, **ends})
+
+    def standing(self) -> np.ndarray:
+        """[N, 3]: whether the player is alive and in control, in which room of the episode, and at which x."""
+        rows, track = self.state.console, self.state.track
+        playing = [bool(facts.in_control(row)) and not facts.below_screen(row) for row in rows]
+        here = [int(facts.x(row)) for row in rows]
+        return np.column_stack([np.array(playing, np.int64), track[:, play.ROOMS], np.array(here, np.int64)])
+
+    def begin_from(self, lanes: np.ndarray, situation: Situation) -> None:
+        """The accounts of the episode begin here; its clock and what it has seen of the stage go on."""
+        super().begin_from(lanes, situation)
+        self.state.paid[lanes] = 0.0
+        self.state.track[lanes, play.STAGNANT] = 0
 
     def yardsticks(self) -> dict[str, Act]:
         return {**super().yardsticks(), **scripted.POLICIES}

@@ -1,0 +1,165 @@
+"""A series: one run after the other, one policy for each stage of a game, and a table of what came of them.
+
+    holdfast train mario-levels        # again after an interruption: goes on where it stopped
+
+Stages come in the order of `world.stages`. One whose run is over is kept, an interrupted run is resumed. After each
+run the stage's weights and the table are written anew. What a round leaves unsolved gets a longer run, with another
+seed, in the next one; the policy that did best in evaluations during training is the one that is judged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdfast.config import Config, SeriesConfig
+from holdfast.disk import replace_file
+from holdfast.errors import RunFolderError
+from holdfast.runs.choose import load_checkpoint
+from holdfast.runs.folder import RUN_FILE, Run, command_line, create_run
+from holdfast.runs.reopen import config_of, load_learners
+from holdfast.runs.shelf import ENDING, shelve, take_down
+from holdfast.train import resume, train
+from holdfast.views.levels import judge_stage
+from holdfast.watch import Result, Watch
+from holdfast.worlds.mario.stages import STAGES, read_stages
+
+TABLE, ROWS = "table.md", "table.json"
+HEADINGS = ("stage", "cleared", "95 % interval", "median steps", "training steps", "CPU minutes", "rounds", "ends")
+
+
+class Attempt(NamedTuple):
+    """One run of a series."""
+
+    stage: str
+    round: int  # from 1
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage}-round{self.round}"
+
+
+def results_folder(config: Config) -> Path:
+    own = Path(config.run.root) / (config.run.name or "series")
+    return Path(config.series.results) if config.series.results else own / "results"
+
+
+def attempt_config(config: Config, attempt: Attempt) -> Config:
+    """The configuration of one run: its own stage, seed and length."""
+    before = attempt.round - 1
+    run = dataclasses.replace(
+        config.run,
+        name=attempt.name,
+        root=str(Path(config.run.root) / (config.run.name or "series")),
+        seed=config.run.seed + before,
+        iterations=round(config.run.iterations * config.series.growth**before),
+    )
+    world = dataclasses.replace(config.world, stages=attempt.stage)
+    return dataclasses.replace(config, world=world, run=run, series=SeriesConfig())
+
+
+class Series:
+    """The runs of a series and their results so far."""
+
+    def __init__(
+        self, config: Config, preset: str, make_watch: Callable[[], Watch], say: Callable[[str], None]
+    ) -> None:
+        self.config, self.preset, self.make_watch, self.say = config, preset, make_watch, say
+        self.results = results_folder(config)
+        self.rows = read_rows(self.results)
+
+    def attempts(self) -> Iterator[Attempt]:
+        """What is left to do, round by round; looked at anew after each run."""
+        for number in range(1, self.config.series.rounds + 1):
+            for place in read_stages(self.config.world.stages):
+                attempt = Attempt(STAGES[place], number)
+                row = self.rows.get(attempt.stage)
+                if row is None or (row["rate"] < self.config.series.goal and row["rounds"] < number):
+                    yield attempt
+
+    def go(self) -> int:
+        """Work through the stages; the exit status of an interruption, or 0."""
+        for attempt in self.attempts():
+            self.say(f"stage {attempt.stage}, round {attempt.round}")
+            status = self._train(attempt)
+            if status:
+                return status
+            self._judge(attempt)
+        return 0
+
+    def _train(self, attempt: Attempt) -> int:
+        """Train, resume, or keep what lies there finished."""
+        config = attempt_config(self.config, attempt)
+        folder = Path(config.run.root) / attempt.name
+        if (folder / "result.json").is_file() and json.loads((folder / "result.json").read_text())["exit_status"] == 0:
+            return 0
+        if (folder / RUN_FILE).is_file():
+            run = Run(folder)
+            run.lock()
+            return self._finish(run, lambda watch: resume(config_of(run), run, watch))
+        run = create_run(config, self.preset, command_line())
+        return self._finish(run, lambda watch: train(config, run, watch))
+
+    def _finish(self, run: Run, go: Callable[[Watch], Result]) -> int:
+        try:
+            return go(self.make_watch()).exit_status
+        finally:
+            run.unlock()
+
+    def _judge(self, attempt: Attempt) -> None:
+        """Judge the policy as it will lie on the shelf; keep it if it is the stage's best so far."""
+        run = Run(Path(attempt_config(self.config, attempt).run.root) / attempt.name)
+        config = config_of(run)
+        learners, saved = load_learners(run, config, "best")
+        counters = load_checkpoint(run, "latest").meta["counters"]
+        before = self.rows.get(attempt.stage)
+        spent = {
+            "steps": counters["agent_steps"] + (before["steps"] if before else 0),
+            "cpu_minutes": counters["cpu_s"] / 60 + (before["cpu_minutes"] if before else 0.0),
+            "rounds": attempt.round,
+        }
+        aside = run.folder / f"policy{ENDING}"
+        shelve(
+            aside, config, learners, {"stage": attempt.stage, "checkpoint": saved.name, "world": saved.meta["world"]}
+        )
+        row = judge_stage(config, take_down(aside).learners, attempt.stage, self.config.series.episodes, sampled=True)
+        if before is None or row.rate > before["rate"]:
+            replace_file(self.results / f"{attempt.stage}{ENDING}", aside.read_bytes())
+            self.rows[attempt.stage] = {**row._asdict(), **spent}
+        else:
+            self.rows[attempt.stage] = {**before, **spent}
+        write_rows(self.results, self.rows)
+        self.say(f"stage {attempt.stage}: {row.clears} of {row.episodes} cleared [{row.low:.2f}, {row.high:.2f}]")
+
+
+def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
+    """By stage; nothing if there is no table yet."""
+    path = folder / ROWS
+    if not path.is_file():
+        return {}
+    try:
+        return {str(row["stage"]): row for row in json.loads(path.read_text())}
+    except (ValueError, KeyError, TypeError) as error:
+        raise RunFolderError(f"{path} is no table of a series: {error}") from error
+
+
+def write_rows(folder: Path, rows: dict[str, dict[str, Any]]) -> None:
+    ordered = [rows[stage] for stage in sorted(rows)]
+    replace_file(folder / ROWS, (json.dumps(ordered, indent=1) + "\n").encode())
+    replace_file(folder / TABLE, table(ordered).encode())
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """As Markdown, in the order of the stages."""
+    lines = ["| " + " | ".join(HEADINGS) + " |", "|---" * len(HEADINGS) + "|"]
+    for row in rows:
+        ends = ", ".join(f"{name} {count}" for name, count in row["ends"].items())
+        steps = "–" if row["median_steps"] is None else f"{row['median_steps']:.0f}"
+        lines.append(
+            f"| {row['stage']} | {row['rate']:.2f} | {row['low']:.2f}–{row['high']:.2f} | {steps} "
+            f"| {row['steps']:,} | {row['cpu_minutes']:.1f} | {row['rounds']} | {ends} |"
+        )
+    return "\n".join(lines) + "\n"

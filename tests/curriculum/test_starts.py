@@ -1,0 +1,104 @@
+"""Start states: which moments are kept, what makes one likely, how the share fades, and that nothing is lost on disk."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.curriculum.starts import Starts, StartsSettings, Tally
+from holdfast.worlds.api import Situation
+
+KEYS = np.arange(1, 9, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+
+
+def standing(*places: tuple[int, int, int]) -> tuple[np.ndarray, Situation]:
+    rows = {"console": np.arange(len(places), dtype=np.uint8)[:, None]}
+    return np.array(places, np.int64), Situation("mario", 1, rows)
+
+
+def starts(lanes: int = 8, **options: float) -> Starts:
+    return Starts(StartsSettings(**{"share": 1.0, **options}), lanes)  # type: ignore[arg-type]
+
+
+def test_only_lanes_in_control_are_kept_each_in_the_bin_of_its_room() -> None:
+    found = starts()
+    found.keep(*standing((1, 0, 70), (0, 0, 900), (1, 1, 70)))
+    assert [(one.room, one.x, int(one.rows["console"][0, 0])) for one in found.moments] == [(0, 70, 0), (1, 70, 2)]
+    assert found.moments[0].place != found.moments[1].place
+
+
+def test_a_full_bin_gives_up_its_oldest_moment() -> None:
+    found = starts(keep=2)
+    for x in (64, 65, 66):
+        found.keep(*standing((1, 0, x)))
+    assert [one.x for one in found.moments] == [65, 66]
+
+
+@given(st.floats(0, 50), st.floats(0, 1))
+def test_a_bin_where_half_succeed_weighs_most(tried: float, share: float) -> None:
+    assert Tally(tried, share * tried).weight <= Tally(tried, 0.5 * tried).weight + 1e-12
+
+
+def test_what_always_or_never_works_is_seldom_dealt() -> None:
+    found = starts()
+    found.keep(*standing((1, 0, 0), (1, 0, 640), (1, 0, 1280)))
+    for place, (tried, won) in zip(sorted(found.tallies), ((98.0, 98.0), (98.0, 49.0), (98.0, 0.0)), strict=True):
+        found.tallies[place] = Tally(tried, won)
+    _, chances = found.chances()
+    assert chances[1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("cleared", "room", "room_x", "won"),
+    [(False, 0, 227, 0), (False, 0, 228, 1), (False, 1, 10, 1), (True, 0, 100, 1)],
+    ids=["short of it", "far enough", "a new room", "cleared"],
+)
+def test_an_episode_succeeds_by_ground_room_or_flag(cleared: bool, room: int, room_x: int, won: int) -> None:
+    found = starts(lanes=1)
+    found.keep(*standing((1, 0, 100)))
+    [(lane, moment)] = found.draw(np.array([0]), KEYS, np.ones(8))
+    found.ended(lane, cleared, room, room_x)
+    assert (moment.tried, moment.won) == (1, won)
+    assert found.clear_rate == 0.0, "an episode that began elsewhere says nothing of the level's start"
+
+
+def test_a_hopeless_moment_is_dropped() -> None:
+    found = starts(lanes=1, hopeless=3)
+    found.keep(*standing((1, 0, 100)))
+    for episode in range(3):
+        assert found.draw(np.array([0]), KEYS, np.full(8, episode))
+        found.ended(0, False, 0, 100)
+    assert not found.moments
+    assert not found.draw(np.array([0]), KEYS, np.full(8, 3))
+
+
+def test_the_share_fades_as_the_level_is_cleared() -> None:
+    found = starts(share=0.5)
+    for _ in range(300):
+        found.ended(0, True, 0, 3000)
+    assert found.share < 0.01
+    found.keep(*standing((1, 0, 100)))
+    assert len(found.draw(np.arange(8), KEYS, np.ones(8))) == 0
+
+
+def test_saved_and_taken_back_it_deals_the_same() -> None:
+    first = starts(hopeless=1)
+    first.keep(*standing((1, 0, 10), (1, 0, 700), (1, 2, 90)))
+    first.draw(np.arange(4), KEYS, np.ones(8))
+    first.ended(0, False, 0, 0)  # drops a moment that other lanes may still play from
+    second = starts(hopeless=1)
+    second.restore(json.loads(json.dumps(first.facts())), first.arrays())
+    for episode in range(2, 6):
+        for one in (first, second):
+            for lane in range(4):
+                one.ended(lane, False, 1, 100)
+        dealt = [one.draw(np.arange(4), KEYS, np.full(8, episode)) for one in (first, second)]
+        assert [[(lane, m.place, m.tried) for lane, m in some] for some in dealt][0] == [
+            (lane, m.place, m.tried) for lane, m in dealt[1]
+        ]
+    assert first.facts() == second.facts()
+    assert all(np.array_equal(array, second.arrays()[name]) for name, array in first.arrays().items())

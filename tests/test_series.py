@@ -1,0 +1,98 @@
+"""A series trains stage after stage, goes on where it stopped, and leaves policies that can be played by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfast.config import Config
+from holdfast.config_checks import check_against_world
+from holdfast.config_reading import load_config
+from holdfast.errors import CheckpointError, ConfigError
+from holdfast.runs import shelf
+from holdfast.runs.reading import read_lines
+from holdfast.runs.shelf import take_down
+from holdfast.series import Attempt, Series, attempt_config, read_rows
+from holdfast.views.dry_run import spec_of
+from holdfast.views.judge import find_policy
+from holdfast.views.terminal import Quiet
+from tests.conftest import SMALL, Command
+from tests.test_resume import StopAfter
+
+OWN = {**SMALL, "world.rom": "own", "world.stages": "1-1,1-2", "world.max_steps": "40", "policy.hidden": "16"}
+OWN |= {"rollout.lanes": "8", "evaluation.episodes": "2", "evaluation.final_episodes": "2", "checkpoint.every": "1"}
+OWN |= {"series.episodes": "4", "series.rounds": "2", "run.iterations": "2"}
+
+
+def series_config(folder: Path) -> Config:
+    chosen = {**OWN, "run.root": str(folder), "series.results": str(folder / "results")}
+    return load_config("mario-levels", [f"--{name}={value}" for name, value in chosen.items()])[0]
+
+
+def test_an_interrupted_series_goes_on_and_ends_like_one_that_was_not(tmp_path: Path) -> None:
+    said: list[str] = []
+    whole = Series(series_config(tmp_path / "whole"), "mario-levels", Quiet, said.append)
+    assert whole.go() == 0
+    config = series_config(tmp_path / "stopped")
+    assert Series(config, "mario-levels", lambda: StopAfter(1), said.append).go() == 130
+    again = Series(config, "mario-levels", Quiet, said.append)
+    assert again.go() == 0
+    rows = read_rows(tmp_path / "stopped/results")
+    assert [(row["stage"], row["rounds"], row["steps"]) for row in rows.values()] == [
+        ("1-1", 2, 2 * 64 + 4 * 64),
+        ("1-2", 2, 2 * 64 + 4 * 64),
+    ], "two rounds, the second twice as long"
+    for stage in ("1-1", "1-2"):
+        files = [tmp_path / which / f"results/{stage}.safetensors" for which in ("whole", "stopped")]
+        assert list(take_down(files[0]).learners["player"].optimizer.parameters) == list(
+            take_down(files[1]).learners["player"].optimizer.parameters
+        )
+    said.clear()
+    assert Series(config, "mario-levels", Quiet, said.append).go() == 0 and not said, "there is nothing left to do"
+    resumed = read_lines(tmp_path / "stopped/mario-levels/1-1-round1/events.jsonl")
+    assert [event["event"] for event in resumed].count("resumed") == 1
+    assert "| 1-2 |" in (tmp_path / "stopped/results/table.md").read_text()
+
+
+def test_each_run_has_its_own_stage_seed_and_length(tmp_path: Path) -> None:
+    config = series_config(tmp_path)
+    first, second = (attempt_config(config, Attempt("1-2", number)) for number in (1, 2))
+    assert (first.world.stages, first.run.iterations, second.run.iterations) == ("1-2", 2, 4)
+    assert first.run.seed != second.run.seed and not first.series.enabled
+
+
+def test_a_kept_policy_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = series_config(tmp_path)
+    next_one = Series(config, "mario-levels", Quiet, print)
+    attempt = next(next_one.attempts())
+    assert next_one._train(attempt) == 0
+    next_one._judge(attempt)
+    monkeypatch.setattr(shelf, "shelves", lambda: [tmp_path / "results"])
+    kept = find_policy("1-1", str(tmp_path))
+    assert kept.config.world.stages == "1-1" and kept.run is None
+    assert take_down(tmp_path / "results/1-1.safetensors").facts["stage"] == "1-1"
+    (tmp_path / "results/1-1.safetensors").write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="1-1.safetensors is no kept policy"):
+        find_policy("1-1", str(tmp_path))
+
+
+def test_a_series_needs_stages_and_evaluations() -> None:
+    for target, words, reason in (
+        ("template", ["--series.enabled", "true"], "needs a world of stages"),
+        ("mario-levels", ["--evaluation.every", "0", "--world.rom", "own"], "evaluation.every must be"),
+        ("template", ["--series.rounds", "3"], "series.enabled"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            config, explicit = load_config(target, words)
+            check_against_world(config, explicit, spec_of(config))
+
+
+def test_the_command_prints_the_rows(holdfast: Command, tmp_path: Path) -> None:
+    words = {**OWN, "world.stages": "1-1", "series.rounds": "1", "series.results": "results"}
+    done = holdfast("train", "mario-levels", "--json", *(f"--{name}={value}" for name, value in words.items()))
+    assert done.returncode == 0, done.stderr
+    [row] = json.loads(done.stdout)
+    assert row["stage"] == "1-1" and row["episodes"] == 4
+    assert (tmp_path / "results/1-1.safetensors").is_file()
