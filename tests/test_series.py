@@ -74,7 +74,7 @@ def test_a_kept_policy_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.
     assert kept.config.world.stages == "1-1" and kept.run is None
     assert take_down(tmp_path / "results/1-1.safetensors").facts["stage"] == "1-1"
     (tmp_path / "results/1-1.safetensors").write_bytes(b"nothing")
-    with pytest.raises(CheckpointError, match="1-1.safetensors is no kept policy"):
+    with pytest.raises(CheckpointError, match=r"1-1\.safetensors is no kept policy"):
         find_policy("1-1", str(tmp_path))
 
 

@@ -20,8 +20,14 @@ from tests.conftest import finished_run
 from tests.test_resume import end_of, stopped_run
 from tests.worlds.mario.bot import RUN, own_world, press
 
-OWN = {"world.rom": "own", "policy.hidden": "16", "rollout.lanes": "8", "rollout.steps": "32", "learner.minibatch": "64"}
-OWN |= {"starts.share": "0.9", "world.max_steps": "60", "run.iterations": "6", "evaluation.every": "0"}
+OWN = {"world.rom": "own", "policy.hidden": "16", "rollout.lanes": "8", "rollout.steps": "32"}
+OWN |= {
+    "learner.minibatch": "64",
+    "starts.share": "0.9",
+    "world.max_steps": "60",
+    "run.iterations": "6",
+    "evaluation.every": "0",
+}
 OWN |= {"evaluation.final_episodes": "2"}
 
 

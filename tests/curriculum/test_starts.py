@@ -1,4 +1,4 @@
-"""Start states: which moments are kept, what makes one likely, how the share fades, and that nothing is lost on disk."""
+"""Start states: which moments are kept, what makes one likely, how the share fades, and that saving loses nothing."""
 
 from __future__ import annotations
 
@@ -93,12 +93,11 @@ def test_saved_and_taken_back_it_deals_the_same() -> None:
     second = starts(hopeless=1)
     second.restore(json.loads(json.dumps(first.facts())), first.arrays())
     for episode in range(2, 6):
-        for one in (first, second):
+        for some in (first, second):
             for lane in range(4):
-                one.ended(lane, False, 1, 100)
-        dealt = [one.draw(np.arange(4), KEYS, np.full(8, episode)) for one in (first, second)]
-        assert [[(lane, m.place, m.tried) for lane, m in some] for some in dealt][0] == [
-            (lane, m.place, m.tried) for lane, m in dealt[1]
-        ]
+                some.ended(lane, False, 1, 100)
+        dealt = [some.draw(np.arange(4), KEYS, np.full(8, episode)) for some in (first, second)]
+        one, other = ([(lane, moment.place, moment.tried) for lane, moment in some] for some in dealt)
+        assert one == other
     assert first.facts() == second.facts()
     assert all(np.array_equal(array, second.arrays()[name]) for name, array in first.arrays().items())
