@@ -34,10 +34,11 @@ LEARNING = {
         {"policy.core": "gru", "policy.core_size": "32", "policy.hidden": "32"},
         {"learner.algorithm": "vtrace"},
         {"learner.algorithm": "vtrace", "learner.replay": "true"},
+        {"learner.algorithm": "vtrace", "rollout.overlap": "true", "learner.epochs": "1"},
         {"world.slip": "0.2"},
         {"learner.target_kl": "0.05", "learner.value_clip": "0.2", "learner.lr_schedule": "cosine"},
     ],
-    ids=["default", "raw", "shared", "gru", "v-trace", "replay", "slip", "limits"],
+    ids=["default", "raw", "shared", "gru", "v-trace", "replay", "overlap", "slip", "limits"],
 )
 def test_the_template_world_is_solved(tmp_path: Path, options: dict[str, str]) -> None:
     _, result = finished_run(tmp_path, **{**LEARNING, **options})

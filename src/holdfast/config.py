@@ -93,7 +93,7 @@ class LearnerConfig:
     trace_lambda: float = option(1.0, "how far V-trace looks ahead", low=0.0, high=1.0, only=VTRACE)
     rho_bar: float = option(1.0, "limit on the weight of a step's own surprise", low=0.0, only=VTRACE)
     c_bar: float = option(1.0, "limit on the weight of the surprises after it", low=0.0, only=VTRACE)
-    epochs: int = option(4, "passes over each batch", low=1)
+    epochs: int = option(4, "passes over each batch; V-trace has no clip, so on lagged batches give it 1", low=1)
     minibatch: int = option(512, "agent-steps per gradient; must divide lanes x steps x agents", low=1)
     grad_accum: int = option(1, "gradients averaged into one step", low=1)
     clip: float = option(0.2, "limit on the change of an action's probability ratio", low=0.0, only=PPO)
