@@ -16,14 +16,13 @@ from holdfast.errors import SituationError, SnapshotUnsupported, WorldError
 from holdfast.options import option
 from holdfast.worlds.api import ArrayWorld, Role, Situation, WorldSpec
 from holdfast.worlds.gym_draw import rendered, sight_picture
-from holdfast.worlds.gym_lanes import History, LiveLane, Packed, Totals, pack, packed_from, unpack
+from holdfast.worlds.gym_lanes import History, LiveLane, Packed, Totals, pack, saved_arrays, split_saved, unpack
 from holdfast.worlds.gym_make import Environment, copied, make_environment
 from holdfast.worlds.gym_spaces import Controls, Sight, controls_of, sight_of
 from holdfast.worlds.lanes import next_episode
 
 SEEDS = 2**31  # environments take seeds below this
 PLAYER = "player"
-HISTORY = ("history", "history_offsets")  # arrays of a checkpoint that have no fixed shape
 
 
 @dataclass(frozen=True)
@@ -157,14 +156,12 @@ class GymWorld(ArrayWorld):
 
     def arrays(self) -> dict[str, np.ndarray]:
         packed = pack(self.histories, self.settings.replay_limit, self.controls.space)
-        return {**dict(self._named()), "history": packed.values, "history_offsets": packed.offsets}
+        return {**dict(self._named()), **saved_arrays(packed)}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
-        fixed = {name: array for name, array in arrays.items() if name not in HISTORY}
-        if any(name not in arrays for name in HISTORY) or len(arrays["history_offsets"]) != self.lanes + 1:
-            raise SituationError(f"the saved lanes do not fit {self.spec.name} with {self.lanes} lanes")
+        fixed, packed = split_saved(arrays, self.lanes, self.spec.name)
         super().restore(fixed)
-        return self._replay(packed_from(arrays))
+        return self._replay(packed)
 
     def _replay(self, packed: Packed) -> list[str]:
         """Rebuild every lane; where that fails, begin a new episode there and say so."""

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from holdfast.errors import SituationError
 from holdfast.worlds.gym_make import Environment
 from holdfast.worlds.spaces import Actions, Continuous, Discrete
 
+HISTORY = ("history", "history_offsets")  # arrays of a checkpoint that have no fixed shape
 History = list[np.ndarray]  # the actions of the current episode, each a flat row
 
 
@@ -57,5 +59,14 @@ def unpack(packed: Packed, actions: Actions) -> list[History]:
     ]
 
 
-def packed_from(arrays: Mapping[str, np.ndarray]) -> Packed:
-    return Packed(arrays["history"], arrays["history_offsets"])
+def saved_arrays(packed: Packed) -> dict[str, np.ndarray]:
+    """The histories as a checkpoint keeps them, beside the arrays of fixed shape."""
+    return {"history": packed.values, "history_offsets": packed.offsets}
+
+
+def split_saved(arrays: Mapping[str, np.ndarray], lanes: int, world: str) -> tuple[dict[str, np.ndarray], Packed]:
+    """The arrays of fixed shape, and the histories, from what a checkpoint kept of so many lanes."""
+    fixed = {name: array for name, array in arrays.items() if name not in HISTORY}
+    if any(name not in arrays for name in HISTORY) or len(arrays["history_offsets"]) != lanes + 1:
+        raise SituationError(f"the saved lanes do not fit {world} with {lanes} lanes")
+    return fixed, Packed(arrays["history"], arrays["history_offsets"])

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from holdfast.errors import SituationError, SnapshotUnsupported
+from holdfast.errors import SnapshotUnsupported
 from holdfast.worlds.api import ArrayWorld, Role, Situation, WorldSpec
-from holdfast.worlds.gym import HISTORY, PLAYER, SEEDS, GymSettings, anew_notes
+from holdfast.worlds.gym import PLAYER, SEEDS, GymSettings, anew_notes
 from holdfast.worlds.gym_draw import sight_picture
-from holdfast.worlds.gym_lanes import History, Totals, pack, packed_from, unpack
+from holdfast.worlds.gym_lanes import History, Totals, pack, saved_arrays, split_saved, unpack
 from holdfast.worlds.lanes import next_episode
 from holdfast.worlds.workers import wire
 from holdfast.worlds.workers.block import REWARD, TERMINATED, TRUNCATED, Block, Layout, read_picture
@@ -154,15 +154,13 @@ class WorkerWorld(ArrayWorld):
 
     def arrays(self) -> dict[str, np.ndarray]:
         packed = pack(self.histories, self.settings.replay_limit, self.spec.roles[0].actions)
-        return {**dict(self._named()), "history": packed.values, "history_offsets": packed.offsets}
+        return {**dict(self._named()), **saved_arrays(packed)}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
         """Rebuild every episode from its seed and actions; where that fails, begin a new one and say so."""
-        fixed = {name: array for name, array in arrays.items() if name not in HISTORY}
-        if any(name not in arrays for name in HISTORY) or len(arrays["history_offsets"]) != self.lanes + 1:
-            raise SituationError(f"the saved lanes do not fit {self.spec.name} with {self.lanes} lanes")
+        fixed, packed = split_saved(arrays, self.lanes, self.spec.name)
         super().restore(fixed)
-        self.histories = unpack(packed_from(arrays), self.spec.roles[0].actions)
+        self.histories = unpack(packed, self.spec.roles[0].actions)
         begun = [lane for lane in self._all if self.clock.episode_index[lane]]
         too_long = [lane for lane in begun if len(self.histories[lane]) != self.clock.t[lane]]
         whole = [lane for lane in begun if lane not in too_long]
