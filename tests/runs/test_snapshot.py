@@ -37,6 +37,7 @@ def test_a_run_killed_in_the_middle_is_told_as_killed_and_two_watchers_agree(tmp
     process = subprocess.Popen(command, cwd=tmp_path)
     folder = tmp_path / "runs/x"
     while not (folder / "metrics.jsonl").exists() or Watcher(folder).look().iteration < 2:
+        assert process.poll() is None, "the run ended before it was to be killed"
         time.sleep(0.05)
     watchers = [Watcher(folder), Watcher(folder)]
     assert [one.look().status for one in watchers] == ["running", "running"]
