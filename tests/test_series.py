@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from tests.test_resume import StopAfter
 
 OWN = {**SMALL, "world.rom": "own", "world.stages": "1-1,1-2", "world.max_steps": "40", "policy.hidden": "16"}
 OWN |= {"rollout.lanes": "8", "evaluation.episodes": "2", "evaluation.final_episodes": "2", "checkpoint.every": "1"}
-OWN |= {"series.episodes": "4", "series.rounds": "2", "run.iterations": "2"}
+OWN |= {"series.world": "{}", "series.episodes": "4", "series.rounds": "2", "run.iterations": "2"}
 
 
 def series_config(folder: Path) -> Config:
@@ -61,6 +62,10 @@ def test_each_run_has_its_own_stage_seed_and_length(tmp_path: Path) -> None:
     first, second = (attempt_config(config, Attempt("1-2", number)) for number in (1, 2))
     assert (first.world.stages, first.run.iterations, second.run.iterations) == ("1-2", 2, 4)
     assert first.run.seed != second.run.seed and not first.series.enabled
+    single = dataclasses.replace(config.series, world={"1-2": {"actions": "complex"}})
+    changed = dataclasses.replace(config, series=single)
+    found = [attempt_config(changed, Attempt(stage, 1)).world.actions for stage in ("1-1", "1-2")]
+    assert found == ["simple", "complex"]
 
 
 def test_a_kept_policy_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +88,8 @@ def test_a_series_needs_stages_and_evaluations() -> None:
         ("template", ["--series.enabled", "true"], "needs a world of stages"),
         ("mario-levels", ["--evaluation.every", "0", "--world.rom", "own"], "evaluation.every must be"),
         ("template", ["--series.rounds", "3"], "series.enabled"),
+        ("mario-levels", ["--series.world", '{"1-1": {"action": "simple"}}'], "stage 1-1"),
+        ("mario-levels", ["--series.world", '{"9-9": {}}', "--world.rom", "own"], "9-9 is not among"),
     ):
         with pytest.raises(ConfigError, match=reason):
             config, explicit = load_config(target, words)

@@ -9,7 +9,9 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from holdfast.curriculum.adaptive import AdaptiveSettings
 from holdfast.curriculum.boost import BoostSettings
+from holdfast.curriculum.bootstrap import BootstrapRules
 from holdfast.curriculum.deck_spec import DeckSettings
 from holdfast.curriculum.density import DensitySettings
 from holdfast.curriculum.gate_settings import GateSettings
@@ -235,6 +237,8 @@ class SeriesConfig:
     goal: float = option(0.9, "share of cleared episodes with which a stage is solved", low=0.0, high=1.0, only=SERIES)
     episodes: int = option(100, "held-out episodes that each policy is judged on", low=1, only=SERIES)
     results: str = option("", "folder of the table and the weights; empty: beside the runs", only=SERIES)
+    world: dict[str, Any] = option({}, "world settings of single stages, as {\"8-4\": {\"actions\": \"complex\"}}",
+                                   only=SERIES)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -255,6 +259,8 @@ class Config:
     deck: DeckSettings = field(default_factory=DeckSettings)
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
     starts: StartsSettings = field(default_factory=StartsSettings)
+    bootstrap: BootstrapRules = field(default_factory=BootstrapRules)
+    adaptive: AdaptiveSettings = field(default_factory=AdaptiveSettings)
     duel: DuelConfig = field(default_factory=DuelConfig)
     levels: LevelsConfig = field(default_factory=LevelsConfig)
     league: LeagueConfig = field(default_factory=LeagueConfig)
@@ -288,6 +294,8 @@ SECTIONS: dict[str, type] = {
     "deck": DeckSettings,
     "harvest": HarvestSettings,
     "starts": StartsSettings,
+    "bootstrap": BootstrapRules,
+    "adaptive": AdaptiveSettings,
     **SELFPLAY_SECTIONS,
     "checkpoint": CheckpointConfig,
     "metrics": MetricsConfig,

@@ -34,7 +34,7 @@ def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, st
 
 
 ALWAYS_READ = ("gate.enabled", "harvest.enabled", "deck.stages", "deck.force_reset_steps", "deck.replay_count")
-STAGE_SECTIONS = ("starts",)
+STAGE_SECTIONS = ("starts", "bootstrap", "adaptive")
 SCHOOL_SECTIONS = ("schedule", "density", "boost", "gate", "deck", "harvest")
 
 
@@ -61,7 +61,11 @@ def idle_curriculum(config: Config, explicit: frozenset[str]) -> list[str]:
     return problems
 
 
-def curriculum_problems(config: Config) -> list[str]:
+def curriculum_problems(config: Config, explicit: frozenset[str]) -> list[str]:
+    if config.world_name == "mario":
+        from holdfast.curriculum.stage_checks import stage_problems
+
+        return stage_problems(config, explicit)
     if config.world_name != "fish":
         return []
     from holdfast.curriculum.school_check import school_problems
@@ -72,7 +76,7 @@ def curriculum_problems(config: Config) -> list[str]:
 def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpec) -> None:
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
     problems = [problem for role in spec.roles for problem in _role_problems(config, explicit, role)]
-    problems += idle_curriculum(config, explicit) + curriculum_problems(config) + _series_problems(config)
+    problems += idle_curriculum(config, explicit) + curriculum_problems(config, explicit) + _series_problems(config)
     problems += duel_problems(config, explicit, spec) + _learner_problems(config)
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
@@ -81,9 +85,16 @@ def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpe
 def _series_problems(config: Config) -> list[str]:
     if not config.series.enabled:
         return []
+    from holdfast.worlds.mario.stages import STAGES, read_stages
+
     problems = []
     if config.world_name != "mario":
         problems.append(f"series.enabled = true needs a world of stages; {config.world_name} has none")
+    else:
+        stages = {STAGES[number] for number in read_stages(config.world.stages)}
+        problems += [
+            f"series.world: {stage} is not among world.stages" for stage in config.series.world.keys() - stages
+        ]
     if config.evaluation.every == 0:
         problems.append(
             "series.enabled = true keeps the policy that did best in evaluations: evaluation.every must be 1 or more"

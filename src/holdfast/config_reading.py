@@ -185,8 +185,11 @@ def resolved(config: Config, lanes: int) -> Config:
 
 
 def _evaluation_problems(config: Config) -> list[str]:
-    """Evaluation world settings are read like any other option of the world."""
+    """World settings of evaluations and of a series' stages are read like any other option of the world."""
     reader = _Reader(type(config.world))
     for key, value in config.evaluation.world.items():
         reader.take(f"world.{key}", value, "evaluation.world", is_text=False)
+    for stage, settings in config.series.world.items():
+        for key, value in settings.items() if isinstance(settings, dict) else [("", settings)]:
+            reader.take(f"world.{key}", value, f"series.world, stage {stage}", is_text=False)
     return reader.problems

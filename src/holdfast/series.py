@@ -57,7 +57,7 @@ def attempt_config(config: Config, attempt: Attempt) -> Config:
         seed=config.run.seed + before,
         iterations=round(config.run.iterations * config.series.growth**before),
     )
-    world = dataclasses.replace(config.world, stages=attempt.stage)
+    world = dataclasses.replace(config.world, stages=attempt.stage, **config.series.world.get(attempt.stage, {}))
     return dataclasses.replace(config, world=world, run=run, series=SeriesConfig())
 
 

@@ -35,7 +35,7 @@ from holdfast.runs.folder import Run
 from holdfast.runs.fresh_lanes import lanes_of, restore_without_lanes
 from holdfast.runs.history import WORKING
 from holdfast.runs.ladder import with_ladder
-from holdfast.runs.metadata import Lineage, Spent, metadata
+from holdfast.runs.metadata import Lineage, Spent, metadata, refuse_other_world
 from holdfast.runs.recorder import CUT_AT_RESUME, Recorder, cut_streams_back
 from holdfast.runs.signals import StopRequest
 from holdfast.runs.supervised import supervisor_of
@@ -120,6 +120,7 @@ class Training:
 
     def _continue_from(self, saved: Saved, fresh_lanes: bool) -> list[str]:
         notes: list[str] = []
+        refuse_other_world(saved.name, saved.meta, self.state.world)
         try:
             if fresh_lanes:
                 restore_without_lanes(self.state, self.config, saved, self.supervisor)
@@ -154,7 +155,7 @@ class Training:
                     self.prepare()
                     episodes = self.collector.next(self.clock, self.curriculum.deal)
                 with self.clock("learn"):
-                    now = pace(config.learner, state.counts.iteration, config.run.iterations)
+                    now = self.curriculum.paced(pace(config.learner, state.counts.iteration, config.run.iterations))
                     updates = {
                         role: update(learner, state.batches[role], now, state.shuffle)
                         for role, learner in state.learners.items()

@@ -54,12 +54,6 @@ def test_bounds_that_cannot_act_are_refused(channel: Channel) -> None:
         make_adaptive([channel])
 
 
-def test_annealing_and_adapting_the_distance_weight_is_refused() -> None:
-    with pytest.raises(ConfigError, match="distance_anneal"):
-        make_adaptive([Channel("distance", 0.1, 0.01, 0.5)], annealed=True)
-    make_adaptive([Channel("distance", 0.1)], annealed=True)
-
-
 def test_the_share_of_lanes_on_new_ground() -> None:
     assert positive_share(16, 64, 900.0) == (0.25, False)
     assert positive_share(0, 64, 32.0) == (0.5, True)

@@ -10,8 +10,36 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from holdfast.errors import ConfigError
+from holdfast.options import option
 
 SHORTEST_WINDOW = 5
+CHANNELS = ("distance", "entropy", "lr")
+
+
+@dataclass(frozen=True)
+class AdaptiveSettings:
+    """Values that grow while few lanes make new ground and shrink while many do; on where both bounds are set."""
+
+    window: int = option(50, "iterations whose share of lanes with new ground is averaged", low=10)
+    distance_min: float | None = option(None, "least pay for a pixel; none: it does not adapt", low=0.0)
+    distance_max: float | None = option(None, "most pay for a pixel", low=0.0)
+    distance_low: float = option(0.05, "it grows below this average share", low=0.0, high=1.0)
+    distance_high: float = option(0.30, "it shrinks above this one", low=0.0, high=1.0)
+    distance_rate: float = option(0.05, "share of the way to the bound per iteration", low=0.0, high=1.0)
+    entropy_min: float | None = option(None, "least reward for undecided policies; none: it does not adapt", low=0.0)
+    entropy_max: float | None = option(None, "most reward for undecided policies", low=0.0)
+    entropy_low: float = option(0.05, "it grows below this average share", low=0.0, high=1.0)
+    entropy_high: float = option(0.30, "it shrinks above this one", low=0.0, high=1.0)
+    entropy_rate: float = option(0.10, "share of the way to the bound per iteration", low=0.0, high=1.0)
+    lr_min: float | None = option(None, "least factor on the learning rate; none: it does not adapt", low=0.0)
+    lr_max: float | None = option(None, "most factor on the learning rate", low=0.0)
+    lr_low: float = option(0.05, "it grows below this average share", low=0.0, high=1.0)
+    lr_high: float = option(0.30, "it shrinks above this one", low=0.0, high=1.0)
+    lr_rate: float = option(0.05, "share of the way to the bound per iteration", low=0.0, high=1.0)
+
+    def channel(self, name: str, start: float) -> Channel:
+        numbers = {part: getattr(self, f"{name}_{part}") for part in ("min", "max", "low", "high", "rate")}
+        return Channel(name, start, numbers["min"], numbers["max"], numbers["low"], numbers["high"], numbers["rate"])
 
 
 @dataclass(frozen=True)
@@ -82,12 +110,9 @@ class Change:
     average: float
 
 
-def make_adaptive(channels: Iterable[Channel], window: int = 50, annealed: bool = False) -> Adaptive:
-    """`annealed`: the distance weight already follows a schedule, so it cannot adapt as well."""
+def make_adaptive(channels: Iterable[Channel], window: int = 50) -> Adaptive:
     chosen = tuple(channels)
     problems = [problem for channel in chosen for problem in channel.problems()]
-    if annealed and any(channel.on and channel.name == "distance" for channel in chosen):
-        problems.append("adaptive distance and world.distance_anneal both set the distance weight: choose one")
     if problems:
         raise ConfigError(problems)
     starts = tuple(channel.moved(channel.start, (channel.few + channel.many) / 2) for channel in chosen)

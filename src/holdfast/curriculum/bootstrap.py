@@ -10,20 +10,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from holdfast.errors import ConfigError
+from holdfast.options import MORE_THAN_0, option
+
+SECONDARY = ("bootstrap.secondary_threshold", MORE_THAN_0)
 
 
 @dataclass(frozen=True)
 class BootstrapRules:
-    """When to force, and how long; 0 turns a rule off."""
+    """Lanes are forced forward for a while when a run makes no ground; 0 turns a rule off."""
 
-    auto_threshold: int = 0  # update from which a log without distance starts `auto`
-    auto_steps: int = 0
-    adaptive_logs: int = 0  # logs in a row without distance
-    adaptive_steps: int = 0
-    secondary_threshold: int = 0  # update from which a furthest point that stands still starts `secondary`
-    secondary_patience: int = 20  # logs
-    secondary_steps: int = 0
-    secondary_share: float = 0.5  # of the lanes
+    auto_threshold: int = option(0, "from this iteration on, one without any new ground forces all lanes, once", low=0)
+    auto_steps: int = option(0, "for so many steps", low=0)
+    adaptive_logs: int = option(0, "so many iterations in a row without new ground force all lanes, once", low=0)
+    adaptive_steps: int = option(0, "for so many steps", low=0)
+    secondary_threshold: int = option(
+        0, "from this iteration on, a furthest point that stands still forces some lanes, once", low=0
+    )
+    secondary_patience: int = option(20, "iterations it must stand still", low=1, only=SECONDARY)
+    secondary_steps: int = option(0, "for so many steps", low=0)
+    secondary_share: float = option(0.5, "of the lanes", low=0.0, high=1.0, only=SECONDARY)
+
+    @property
+    def on(self) -> bool:
+        return self.auto_threshold > 0 or self.adaptive_logs > 0 or self.secondary_threshold > 0
 
     def problems(self) -> list[str]:
         found = []

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from holdfast.learner.schedules import Pace
 from holdfast.rollout.collect import Deal
 from holdfast.worlds.api import Act, Episodes, World
 
@@ -45,6 +46,10 @@ class Curriculum:
     def prepare(self, world: World, iteration: int) -> np.ndarray:
         """Before the iteration's first step; the lanes that were restarted, whose earlier episodes are truncated."""
         return np.empty(0, np.int64)
+
+    def paced(self, pace: Pace) -> Pace:
+        """What the coming update learns with, from what the schedules say."""
+        return pace
 
     def learned(self, iteration: int, episodes: Episodes | None, learner: Mapping[str, float | int]) -> Numbers:
         """After the iteration's update, with its ended episodes and the learner's statistics."""

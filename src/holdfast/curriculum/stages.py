@@ -1,62 +1,149 @@
-"""The curriculum of a game of stages, as the training loop uses it: where episodes begin.
+"""The curriculum of a game of stages, as the training loop uses it: where episodes begin, what adapts to progress, and
+who is forced forward when there is none.
 
-`starts.py` decides; here is only which arrays of the world it reaches, and when.
+`starts.py`, `adaptive.py` and `bootstrap.py` decide; here is only what is remembered between two iterations, and which
+arrays of the world it reaches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from holdfast.config import Config
+from holdfast.curriculum.adaptive import Adaptive, adapted, make_adaptive, positive_share
+from holdfast.curriculum.bootstrap import BootstrapState, Log, after_log
 from holdfast.curriculum.deck_files import Source, write_deck
-from holdfast.curriculum.live import Curriculum, Numbers
+from holdfast.curriculum.live import Curriculum, Numbers, Tell
 from holdfast.curriculum.starts import Starts
+from holdfast.learner.schedules import Pace
 from holdfast.worlds.api import Episodes, Situation, World
+from holdfast.worlds.mario import play
 from holdfast.worlds.mario.world import Mario
 
 NO_LANES = np.empty(0, np.int64)
+DECK = "decks/starts.npz"  # what is left of the moments at the end of a run
+
+
+def adaptive_of(config: Config) -> Adaptive:
+    starts = {"distance": config.world.distance_weight, "entropy": config.learner.entropy, "lr": 1.0}
+    channels = [config.adaptive.channel(name, start) for name, start in starts.items()]
+    return make_adaptive(channels, config.adaptive.window)
 
 
 class StageCurriculum(Curriculum):
-    """Start states along the stage."""
+    """Start states, adaptive values and bootstrap of one run."""
 
-    def __init__(self, config: Config, folder: Path) -> None:
-        self.config, self.folder = config, folder
+    def __init__(self, config: Config, folder: Path, tell: Tell) -> None:
+        self.config, self.folder, self.tell = config, folder, tell
         self.starts = Starts(config.starts, config.rollout.lanes)
         self.deal = self._deal if config.starts.share > 0.0 else None
-        self.world: Mario | None = None
+        self.adaptive = adaptive_of(config)
+        self.adapts = {channel.name for channel in self.adaptive.channels if channel.on}
+        self.bootstrap = BootstrapState()
+        self.ground = np.zeros(config.rollout.lanes, np.int64)  # of each lane, when it was last looked at
+        self.best_x = 0
+        self.scheduled_lr = 0.0  # of the last update, before it was scaled
+        self._world: Mario | None = None
+
+    @property
+    def world(self) -> Mario:
+        assert self._world is not None  # opened with the run
+        return self._world
 
     def open(self, world: World) -> list[str]:
-        assert isinstance(world, Mario)
-        self.world = world
+        self._take(world)
         return []
+
+    def _take(self, world: World) -> None:
+        assert isinstance(world, Mario)
+        self._world = world
+        if len(self.ground) != world.lanes or bool((self.ground > world.ground_px()).any()):  # lanes began anew
+            self.ground, self.starts.begun = world.ground_px(), [None] * world.lanes
+
+    # --- before and in an iteration ----------------------------------------------------------------------------------
 
     def prepare(self, world: World, iteration: int) -> np.ndarray:
         """Keep the lanes as they stand; none is restarted."""
-        assert isinstance(world, Mario)
-        self.world = world
+        self._take(world)
         if self.deal is not None and iteration > 1:
-            self.starts.keep(world.standing(), world.of_episode(world.save(world.chosen(None))))
+            self.starts.keep(self.world.standing(), world.of_episode(world.save(world.chosen(None))))
+        if "distance" in self.adapts:
+            self.world.state.distance_weight[:] = self.adaptive.value("distance")
         return NO_LANES
 
     def _deal(self, world: World, lanes: np.ndarray) -> None:
         """What came of the ended episodes is noted before their lanes may begin elsewhere."""
-        numbers = {name: world.clock.ended[:, index] for index, name in enumerate(world.spec.columns)}
-        for lane in lanes.tolist():
-            room, room_x = int(numbers["rooms"][lane]), int(numbers["room_x"][lane])
-            self.starts.ended(lane, bool(numbers["cleared"][lane]), room, room_x)
+        for lane, (cleared, room, room_x) in zip(lanes.tolist(), self.world.came_to(lanes).tolist(), strict=True):
+            self.starts.ended(lane, bool(cleared), room, room_x)
         draws = self.starts.draw(lanes, world.clock.lane_key, world.clock.episode_index)
         if draws:
             situations = [Situation(world.spec.name, world.spec.version, moment.rows) for _, moment in draws]
             world.begin_from(np.array([lane for lane, _ in draws]), Situation.joined(situations))
 
+    def paced(self, pace: Pace) -> Pace:
+        self.scheduled_lr = pace.lr
+        if "entropy" in self.adapts:
+            pace = pace._replace(entropy=self.adaptive.value("entropy"))
+        return pace._replace(lr=pace.lr * self.adaptive.value("lr")) if "lr" in self.adapts else pace
+
+    # --- after an iteration ------------------------------------------------------------------------------------------
+
     def learned(self, iteration: int, episodes: Episodes | None, learner: Mapping[str, float | int]) -> Numbers:
-        if self.deal is None:
-            return {}
+        log, guessed = self._look(iteration, episodes)
+        found: Numbers = {
+            "progress.distance_px": log.distance_px,
+            "progress.positive_share": log.positive_share,
+            "progress.best_x": log.best_x,
+        }
+        if self.adapts:
+            found |= self._in_force(learner)
+            self._adapt(log)
+            assert self.adaptive.ema is not None
+            found |= {"adaptive.average": self.adaptive.average, "adaptive.ema": self.adaptive.ema}
+            found["adaptive.guessed"] = int(guessed)
+        if self.config.bootstrap.on:
+            self._force(log)
+            found["bootstrap.forced_left"] = int(self.world.state.lane[:, play.FORWARD_LEFT].sum())
+        return found | (self._starts_numbers() if self.deal is not None else {})
+
+    def _look(self, iteration: int, episodes: Episodes | None) -> tuple[Log, bool]:
+        """How far the lanes came since the last look; True if the share of lanes is a guess."""
+        before, self.ground = self.ground, self.world.ground_px()
+        gained = self.ground - before
+        ended = episodes["max_x"].max() if episodes else 0
+        self.best_x = max(self.best_x, int(ended), int(self.world.state.track[:, play.MAX_X].max()))
+        share, guessed = positive_share(int((gained > 0).sum()), len(gained), float(gained.sum()))
+        return Log(iteration, float(gained.sum()), share, self.best_x), guessed
+
+    def _in_force(self, learner: Mapping[str, float | int]) -> Numbers:
+        """The adaptive values read back from where they act: the world's lanes, and what the update reports."""
+        found: Numbers = {}
+        if "distance" in self.adapts:
+            found["adaptive.distance_weight"] = float(self.world.state.distance_weight.max())
+        if "entropy" in self.adapts:
+            found["adaptive.entropy"] = learner["learner.player.entropy_coef"]
+        if "lr" in self.adapts:
+            found["adaptive.lr_scale"] = learner["learner.player.lr"] / self.scheduled_lr if self.scheduled_lr else 1.0
+        return found
+
+    def _adapt(self, log: Log) -> None:
+        self.adaptive, changes = adapted(self.adaptive, log.positive_share)
+        for change in changes:
+            self.tell("adapted", **asdict(change))
+
+    def _force(self, log: Log) -> None:
+        self.bootstrap, orders = after_log(self.config.bootstrap, self.bootstrap, log)
+        for order in orders:
+            lanes = np.arange(max(1, round(order.share * self.world.lanes)))
+            self.world.force_forward(lanes, order.steps)
+            self.tell("bootstrap", **asdict(order), lanes=len(lanes), log=asdict(log))
+
+    def _starts_numbers(self) -> Numbers:
         return {
             "starts.share": self.starts.share,
             "starts.clear_rate": self.starts.clear_rate,
@@ -65,27 +152,27 @@ class StageCurriculum(Curriculum):
             "starts.dealt": self.starts.dealt,
         }
 
+    # --- the end, saved and taken back -------------------------------------------------------------------------------
+
     def conclude(self, episodes: Episodes, settings: Any) -> None:
         """Leave the moments as a deck."""
-        if self.world is None or not self.starts.moments:
-            return
         moments = self.starts.moments
-        situations = Situation(self.world.spec.name, self.world.spec.version, self.starts.arrays())
+        if not moments:
+            return
+        world, source = self.world, Source(self.folder.name, self.config.run.iterations)
+        situations = Situation(world.spec.name, world.spec.version, self.starts.arrays()).take(np.arange(len(moments)))
         per_item = {name: np.array([getattr(one, name) for one in moments]) for name in ("room", "x", "tried", "won")}
-        (self.folder / "decks").mkdir(exist_ok=True)
-        source = Source(self.folder.name, self.config.run.iterations)
-        write_deck(
-            self.folder / "decks" / "starts.npz",
-            self.world,
-            self.config.world,
-            situations.take(np.arange(len(moments))),
-            source,
-            f"{len(moments)} moments along the stage",
-            per_item,
-        )
+        note = f"{len(moments)} moments along the stage"
+        write_deck(self.folder / DECK, world, self.config.world, situations, source, note, per_item)
 
     def facts(self) -> dict[str, Any]:
-        return {"starts": self.starts.facts()}
+        return {
+            "starts": self.starts.facts(),
+            "adaptive": {"values": self.adaptive.values, "shares": self.adaptive.shares, "ema": self.adaptive.ema},
+            "bootstrap": asdict(self.bootstrap),
+            "ground": self.ground.tolist(),
+            "best_x": self.best_x,
+        }
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {f"starts/{name}": array for name, array in self.starts.arrays().items()}
@@ -93,3 +180,8 @@ class StageCurriculum(Curriculum):
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         mine = {name.removeprefix("starts/"): array for name, array in arrays.items() if name.startswith("starts/")}
         self.starts.restore(facts["starts"], mine)
+        saved = facts["adaptive"]
+        values, shares = tuple(saved["values"]), tuple(saved["shares"])
+        self.adaptive = replace(self.adaptive, values=values, shares=shares, ema=saved["ema"])
+        self.bootstrap = BootstrapState(**facts["bootstrap"])
+        self.ground, self.best_x = np.array(facts["ground"], np.int64), facts["best_x"]

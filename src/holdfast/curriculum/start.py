@@ -16,5 +16,5 @@ def make_curriculum(config: Config, folder: Path, tell: Tell, append: Append) ->
     if config.world_name == "mario":
         from holdfast.curriculum.stages import StageCurriculum
 
-        return StageCurriculum(config, folder)
+        return StageCurriculum(config, folder, tell)
     return Curriculum()

@@ -18,7 +18,7 @@ from holdfast.rng import uniform
 from holdfast.worlds.api import Situation
 
 SHARE_STREAM, BIN_STREAM, ITEM_STREAM = 0x57A1, 0x57A2, 0x57A3
-ROOM = 1 << 16  # bins of one room lie below this, those of the next above
+ROOM = 1 << 16  # more than the bins of a room
 RATE_STEP = 0.02  # of the running clear rate: about the last fifty episodes from the level's start
 ON = ("starts.share", MORE_THAN_0)
 

@@ -10,10 +10,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from holdfast.config import Config
+from holdfast.errors import CheckpointError
 from holdfast.learner.learner import Learner
 from holdfast.runs.folder import Run
 from holdfast.runs.heartbeat import utc
 from holdfast.state import State
+from holdfast.worlds.api import World
 
 SCHEMA = 1
 
@@ -101,6 +103,7 @@ def _world(config: Config, state: State) -> dict[str, Any]:
         "version": spec.version,
         "seed": config.run.seed,
         "settings": asdict(config.world),
+        "identity": state.world.identity(),
         "roles": {
             role.name: {
                 "agents": role.agents,
@@ -110,6 +113,14 @@ def _world(config: Config, state: State) -> dict[str, Any]:
             for role in spec.roles
         },
     }
+
+
+def refuse_other_world(name: str, meta: dict[str, Any], world: World) -> None:
+    """A checkpoint goes on only in the world it was taken in; one of an older version does not say which that was."""
+    theirs, ours = meta.get("world", {}).get("identity", {}), world.identity()
+    other = [f"{key} was {theirs[key]}, here it is {ours.get(key)}" for key in theirs if theirs[key] != ours.get(key)]
+    if other:
+        raise CheckpointError(f"checkpoint {name} is of another {world.spec.name}: {'; '.join(other)}")
 
 
 def _model(config: Config, learner: Learner) -> dict[str, Any]:

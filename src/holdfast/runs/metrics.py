@@ -95,6 +95,16 @@ SCHOOL_METRICS = (
 )
 
 STAGE_METRICS = (
+    Metric("progress.distance_px", "px", "new ground of all lanes in this iteration"),
+    Metric("progress.positive_share", "share", "of lanes that made new ground in this iteration"),
+    Metric("progress.best_x", "px", "furthest point of the run"),
+    Metric("bootstrap.forced_left", "steps", "in which lanes will still be forced forward, of all lanes together"),
+    Metric("adaptive.average", "share", "of lanes with new ground, over the window: what decides"),
+    Metric("adaptive.ema", "share", "the same as a moving average that decides nothing"),
+    Metric("adaptive.guessed", "0 or 1", "whether the share had to be guessed from the distance"),
+    Metric("adaptive.distance_weight", "1", "pay for a pixel, as it lies in the world's lanes"),
+    Metric("adaptive.entropy", "1", "reward for undecided policies, as the update used it"),
+    Metric("adaptive.lr_scale", "1", "factor on the scheduled learning rate, as the optimiser used it"),
     Metric("starts.share", "share", "of new episodes that begin along the level, not at its start"),
     Metric("starts.clear_rate", "share", "cleared of the last fifty or so training episodes from the level's start"),
     Metric("starts.moments", "count", "kept moments that episodes may begin from"),

@@ -175,6 +175,10 @@ class World(ABC):
                 f"cannot be loaded into {self.spec.name} version {self.spec.version}"
             )
 
+    def identity(self) -> dict[str, Any]:
+        """What makes it another world under equal settings, such as the ROM it plays; as JSON."""
+        return {}
+
     def close(self) -> None:  # noqa: B027 - most worlds hold nothing
         """Release what a foreign environment holds; a world of arrays holds nothing."""
 

@@ -23,6 +23,7 @@ from holdfast.views.report.markup import Html, element, section
 from holdfast.views.report.record import MEDIA, Record, read_record
 from holdfast.views.report.result import heading, missing_note, result_section, tiles
 from holdfast.views.report.school import school_sections
+from holdfast.views.report.stages import stage_sections
 
 LARGEST_EMBEDDED = 8_000_000  # bytes of a video that goes into the page
 REPORT = "report.html"
@@ -56,6 +57,7 @@ def report_html(record: Record) -> str:
         time_section(record),
         timeline_section(record),
         school_sections(record),
+        stage_sections(record),
         evaluations_section(record),
         configuration_section(record),
         origin_section(record),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from holdfast.compiled import announced, use_threads
 from holdfast.errors import SituationError
 from holdfast.worlds.api import Act, ArrayWorld, Episodes, LevelParameter, Role, Situation, WorldSpec
 from holdfast.worlds.mario import facts, pixels, play, rules, scripted, sight
-from holdfast.worlds.mario.actions import read_actions
+from holdfast.worlds.mario.actions import buttons_name, read_actions
 from holdfast.worlds.mario.errors import NoEpisodeEnds
 from holdfast.worlds.mario.play import COLUMNS, Fixed, Play, make_play
 from holdfast.worlds.mario.rom import open_rom
@@ -31,7 +32,8 @@ PICTURE = 84
 LOADING_FRAMES = 600
 LIVES_PER_GAME = 3
 RATE_STEP = 0.05  # of the running clear rate: about the last twenty episodes of a stage
-CLEARED = COLUMNS.index("cleared")
+CLEARED, ROOMS, ROOM_X = (COLUMNS.index(name) for name in ("cleared", "rooms", "room_x"))
+ROOMS_PER_STAGE = 1 << 12  # so that rooms of two stages have different numbers
 
 
 def mario_spec(settings: MarioSettings) -> WorldSpec:
@@ -201,6 +203,8 @@ class Mario(ArrayWorld):
         if rate is None or rate.shape != self.stage_rate.shape:
             raise SituationError("saved lanes do not fit mario: they were saved with other stages")
         notes = super().restore(rest)
+        if self.state.lane[:, play.FORWARD_LEFT].any():  # forced before the state was saved
+            self.rules = self.rules._replace(forward_buttons=self.forward)
         self.stage_rate[:] = rate
         if self.settings.stage_weights == "need":
             self._spread_chances()
@@ -214,17 +218,33 @@ class Mario(ArrayWorld):
         return Episodes({**table.columns, **ends})
 
     def standing(self) -> np.ndarray:
-        """[N, 3]: whether the player is alive and in control, in which room of the episode, and at which x."""
+        """[N, 3]: whether the player is alive and in control, in which room of which stage, and at which x."""
         rows, track = self.state.console, self.state.track
         playing = [bool(facts.in_control(row)) and not facts.below_screen(row) for row in rows]
+        rooms = track[:, play.STAGE_NUMBER] * ROOMS_PER_STAGE + track[:, play.ROOMS]
         here = [int(facts.x(row)) for row in rows]
-        return np.column_stack([np.array(playing, np.int64), track[:, play.ROOMS], np.array(here, np.int64)])
+        return np.column_stack([np.array(playing, np.int64), rooms, np.array(here, np.int64)])
+
+    def came_to(self, lanes: np.ndarray) -> np.ndarray:
+        """[K, 3]: whether the episodes that ended last were cleared, in which room of which stage, and at which x."""
+        numbers = self.clock.ended[lanes][:, [CLEARED, ROOMS, ROOM_X]].astype(np.int64)
+        numbers[:, 1] += self.state.ended_stage[lanes] * ROOMS_PER_STAGE
+        return numbers
+
+    def ground_px(self) -> np.ndarray:
+        """[N] pixels of new ground since the world was made."""
+        return self.state.lane[:, play.GROUND_PX].copy()
 
     def begin_from(self, lanes: np.ndarray, situation: Situation) -> None:
         """The accounts of the episode begin here; its clock and what it has seen of the stage go on."""
         super().begin_from(lanes, situation)
         self.state.paid[lanes] = 0.0
         self.state.track[lanes, play.STAGNANT] = 0
+
+    def identity(self) -> dict[str, Any]:
+        """Which game it is, and what its actions press."""
+        rom, pressed = self.rom, [buttons_name(held) for held in self.buttons]
+        return {"rom_sha1": rom.sha1, "rom_family": rom.family, "rom_name": rom.name, "buttons": pressed}
 
     def yardsticks(self) -> dict[str, Act]:
         return {**super().yardsticks(), **scripted.POLICIES}
