@@ -4,6 +4,7 @@
     python benchmarks/seeds.py cartpole
     python benchmarks/seeds.py template-vtrace
     python benchmarks/seeds.py cartpole-vtrace
+    python benchmarks/seeds.py mario-1-1
 
 Each seed is a `holdfast train` of its own, one after the other. The table is written to benchmarks/results/ as it
 grows, and a seed that is in it is not run again.
@@ -30,12 +31,13 @@ class Case(NamedTuple):
     score: float
 
 
-REPLAYED = ("--learner", "vtrace", "--learner.replay", "true", "--rollout.overlap", "true")
+REPLAYED = ("--learner", "vtrace", "--learner.replay", "true", "--rollout.overlap", "true", "--learner.epochs", "1")
 CASES = {
     "template-vtrace": Case(("template", *REPLAYED), 0.965),
     "cartpole-vtrace": Case(("gym:CartPole-v1", "--run.stop_score", "475", *REPLAYED), 475.0),
     "template": Case(("template",), 0.965),
     "cartpole": Case(("gym:CartPole-v1", "--run.stop_score", "475"), 475.0),
+    "mario-1-1": Case(("mario-1-1", "--evaluation.every", "0"), 0.9),
 }
 
 
