@@ -1,10 +1,11 @@
 """The published pursuit experiments over seeds, in pieces: what is finished is not run again, what was cut is resumed.
 
     python benchmarks/pursuit_seeds.py RUNS v x z1 z2 --seeds 10
-    python benchmarks/pursuit_seeds.py RUNS v --seeds 10 --set run.iterations=500
+    python benchmarks/pursuit_seeds.py RUNS v v+warmup v+balance z1 z1+ewc z1+rnd z2 --seeds 10
 
-Sight is flat and masked in a 10 x 10 m arena unless --sensor is given. The table goes to
-benchmarks/results/pursuit_seeds.json as it grows; the unit of its intervals is the seed.
+Arms are presets, some with one factor changed. Sight is flat and masked in a 10 x 10 m arena, the network is compact
+and batches are large, unless --sensor is given. The rows go to benchmarks/results/pursuit_seeds.json as they come; the
+unit of all intervals is the seed, and arms are compared seed by seed.
 """
 
 from __future__ import annotations
@@ -25,21 +26,47 @@ from holdfast.runs.metrics import read_lines
 RESULTS = Path(__file__).parent / "results" / "pursuit_seeds.json"
 FAST = (
     "--world.obs=flat_masked", "--world.arena_w=10", "--world.arena_h=10", "--world.max_steps=600",
-    "--world.spawn_max=11",
+    "--world.spawn_max=11", "--policy.hidden=64,64", "--policy.grid=3,7", "--rollout.lanes=256", "--rollout.steps=32",
+    "--learner.minibatch=1024", "--learner.epochs=4", "--checkpoint.every=100",
 )  # fmt: skip
+ARMS: dict[str, tuple[str, ...]] = {  # preset, then what is changed about it
+    **{name: (f"pursuit-{name}",) for name in ("v", "x", "z1", "z2", "w", "y")},
+    "v+warmup": ("pursuit-v", "--duel.warmup=true"),
+    "v+warmup+switch": ("pursuit-v", "--duel.warmup=true", "--health.on_domination=switch"),
+    "v+balance": ("pursuit-v", "--levels.advance=balance"),
+    "z1+ewc": ("pursuit-z1", "--ewc.strength=1000"),
+    "z1+rnd": ("pursuit-z1", "--rnd.coef=0.1"),
+    "z1+fast-evader": ("pursuit-z1", "--world.v_max_evader=1.2"),
+}
+UP_TO = 3_000_000  # agent-steps over which the oscillation is measured
+MEASURES = ("change", "outside", "level", "rollbacks", "forgotten", "cells", "escape")
+QUESTIONS = (  # measure, arm, arm with one factor more
+    ("change", "v", "v+warmup"),
+    ("change", "v", "z1"),
+    ("level", "v", "v+balance"),
+    ("level", "v", "z1"),
+    ("forgotten", "z1", "z1+ewc"),
+    ("forgotten", "z1", "z2"),
+    ("forgotten", "v", "x"),
+    ("cells", "z1", "z1+rnd"),
+    ("cells", "z1", "z2"),
+    ("cells", "v", "x"),
+    ("escape", "v", "x"),
+    ("escape", "z1", "z2"),
+)
 
 
 def live(root: Path, arm: str, seed: int, words: list[str]) -> Path:
     """Train, or go on with, one seed of an arm; its folder."""
     folder = root / f"{arm}-{seed}"
-    command = [str(Path(sys.executable).parent / "holdfast")]
+    command = [sys.executable, "-m", "holdfast.cli"]
     result = folder / "result.json"
     if result.is_file() and json.loads(result.read_text())["outcome"] != "interrupted":
         return folder
     if folder.exists():
         command += ["resume", folder.name, "--root", str(root)]
     else:
-        command += ["train", f"pursuit-{arm}", *words, f"--run.seed={seed}"]
+        command += ["train", *ARMS[arm], *words, f"--run.seed={seed}"]
         command += [f"--run.root={root}", f"--run.name={folder.name}"]
     done = subprocess.run([*command, "--quiet", "--no-report"], text=True)
     if done.returncode not in (0, 3):
@@ -48,48 +75,113 @@ def live(root: Path, arm: str, seed: int, words: list[str]) -> Path:
 
 
 def measured(folder: Path, arm: str, seed: int) -> dict[str, Any]:
-    """The primary measures of one seed."""
+    """The measures of one seed; none where a run had nothing to measure."""
     events, metrics = read_lines(folder / "events.jsonl"), read_lines(folder / "metrics.jsonl")
-    rates = [event["rate"] for event in events if event["event"] == "evaluation"]
-    changes = [abs(after - before) for before, after in pairwise(rates)]
+    steps = {int(row["iteration"]): int(row["agent_steps"]) for row in metrics}
+    judged = [event for event in events if event["event"] == "evaluation"]
+    rates = [event["rate"] for event in judged]
+    early = [event["rate"] for event in judged if steps.get(event["iteration"], 0) <= UP_TO]
+    changes = [abs(after - before) for before, after in pairwise(early)]
     return {
         "arm": arm,
         "seed": seed,
         "outcome": json.loads((folder / "result.json").read_text())["outcome"],
         "rates": [round(rate, 3) for rate in rates],
-        "mean_change": sum(changes) / len(changes) if changes else None,
-        "outside": sum(not 0.05 <= rate <= 0.95 for rate in rates) / max(1, len(rates)),
+        "levels": [event["level"] for event in judged],
+        "change": mean(changes),
+        "outside": mean([not 0.05 <= rate <= 0.95 for rate in rates]),
         "advanced": any(event["event"] == "advance" for event in events),
-        "level": max((int(row["duel.level"]) for row in metrics), default=0),
+        "level": max((event["level"] for event in judged), default=0),
         "rollbacks": sum(event["event"] == "rollback" for event in events),
+        "forgotten": mean(forgotten(judged)),
+        "cells": mean([event["probes"]["evader_cells"] for event in judged]),
+        "escape": mean([1.0 - rate for rate in rates]),
         "agent_steps": metrics[-1]["agent_steps"] if metrics else 0,
+        "cpu_s": cpu_seconds(folder),
     }
 
 
+def mean(values: list[Any]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def forgotten(judged: list[dict[str, Any]]) -> list[float]:
+    """How much less often the evader escapes at the level before, one evaluation after leaving it."""
+    drops = []
+    for before, after in pairwise(judged):
+        if after["level"] == before["level"] + 1 and "wins_before" in after:
+            drops.append(after["wins_before"] / after["duels_before"] - before["rate"])
+    return drops
+
+
+def cpu_seconds(folder: Path) -> float | None:
+    rows = read_lines(folder / "timing.jsonl")
+    return round(sum(value for row in rows for name, value in row.items() if name.startswith("phase.")), 1)
+
+
 def table(rows: list[dict[str, Any]]) -> str:
-    """One line per arm, with intervals over seeds."""
-    head = "| arm | seeds | mean change of c | c outside 0.05-0.95 | advanced | rollbacks |"
-    lines = [head, "|---|---|---|---|---|---|"]
+    """One line per arm, means with 95 % intervals over seeds."""
+    lines = [
+        "| arm | seeds | advanced | mean change of c | c outside 0.05-0.95 | highest level | rollbacks | forgotten "
+        "| cells | escape |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
     for arm in dict.fromkeys(row["arm"] for row in rows):
         mine = [row for row in rows if row["arm"] == arm]
-        changes = np.array([row["mean_change"] for row in mine if row["mean_change"] is not None])
-        low, high = bootstrap_mean(changes) if len(changes) else (float("nan"), float("nan"))
         advanced = sum(row["advanced"] for row in mine)
         least, most = wilson(advanced, len(mine))
+        cells = [interval([row[name] for row in mine]) for name in MEASURES]
         lines.append(
-            f"| {arm} | {len(mine)} | {changes.mean() if len(changes) else float('nan'):.3f} [{low:.3f}, {high:.3f}] "
-            f"| {np.mean([row['outside'] for row in mine]):.2f} | {advanced}/{len(mine)} [{least:.2f}, {most:.2f}] "
-            f"| {np.mean([row['rollbacks'] for row in mine]):.1f} |"
+            f"| {arm} | {len(mine)} | {advanced}/{len(mine)} [{least:.2f}, {most:.2f}] | {' | '.join(cells)} |"
         )
     return "\n".join(lines)
+
+
+def interval(values: list[float | None]) -> str:
+    found = np.array([value for value in values if value is not None], float)
+    if len(found) == 0:
+        return "-"
+    if len(found) == 1:
+        return f"{found[0]:.3f}"
+    low, high = bootstrap_mean(found)
+    return f"{found.mean():.3f} [{low:.3f}, {high:.3f}]"
+
+
+def comparisons(rows: list[dict[str, Any]]) -> str:
+    """Arms against each other, by the seeds they share; p by flipping signs, corrected after Holm."""
+    found = [one for measure, a, b in QUESTIONS if (one := compared(rows, measure, a, b)) is not None]
+    ranked = sorted(found, key=lambda one: one[4])
+    least, corrected = 0.0, {}
+    for rank, one in enumerate(ranked):
+        least = max(least, min(1.0, one[4] * (len(ranked) - rank)))
+        corrected[one[0]] = least
+    lines = ["| comparison | seeds | mean difference | p (Holm) |", "|---|---|---|---|"]
+    for name, seeds, difference, (low, high), _ in found:
+        lines.append(f"| {name} | {seeds} | {difference:+.3f} [{low:+.3f}, {high:+.3f}] | {corrected[name]:.3f} |")
+    return "\n".join(lines)
+
+
+def compared(
+    rows: list[dict[str, Any]], measure: str, a: str, b: str
+) -> tuple[str, int, float, tuple[float, float], float] | None:
+    by = {(row["arm"], row["seed"]): row[measure] for row in rows if row[measure] is not None}
+    seeds = sorted(seed for arm, seed in by if arm == a and (b, seed) in by)
+    if len(seeds) < 2:
+        return None
+    differences = np.array([by[b, seed] - by[a, seed] for seed in seeds], float)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (20_000, len(seeds)))
+    p = float((np.abs((signs * differences).mean(1)) >= abs(differences.mean()) - 1e-12).mean())
+    return f"{measure}: {b} - {a}", len(seeds), float(differences.mean()), bootstrap_mean(differences), p
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=Path, help="folder for the runs")
-    parser.add_argument("arms", nargs="+", choices=["v", "x", "z1", "z2", "w", "y"])
+    parser.add_argument("arms", nargs="+", choices=list(ARMS))
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--sensor", action="store_true", help="the experiments' own sensors and arena")
+    parser.add_argument(
+        "--sensor", action="store_true", help="the experiments' own sensors, arena, network and batches"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more options of `train`")
     given = parser.parse_args()
     given.root.mkdir(parents=True, exist_ok=True)
@@ -98,8 +190,9 @@ def main() -> None:
     for seed in range(1, given.seeds + 1):  # seed by seed, so that arms stay comparable when time runs out
         for arm in given.arms:
             rows.append(measured(live(given.root, arm, seed, words), arm, seed))
+            print(json.dumps(rows[-1]), flush=True)
             RESULTS.write_text(json.dumps({"words": words, "rows": rows}, indent=1) + "\n")
-    print(table(rows))
+    print(table(rows), comparisons(rows), sep="\n\n")
 
 
 if __name__ == "__main__":

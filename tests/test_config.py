@@ -89,6 +89,15 @@ def test_options_without_effect_are_refused() -> None:
     config, explicit = load_config("template", ["--policy.initial_log_std", "-1"])
     with pytest.raises(ConfigError, match="initial_log_std has no effect while actions is discrete"):
         check_against_world(config, explicit, spec_of(config))
+    config, explicit = load_config("template", ["--policy.grid", "3"])
+    with pytest.raises(ConfigError, match=r"policy\.grid has no effect while actions is discrete"):
+        check_against_world(config, explicit, spec_of(config))
+
+
+def test_a_grid_needs_a_count_for_each_number_of_an_action() -> None:
+    config, explicit = load_config("pursuit", ["--policy.grid", "3"])
+    with pytest.raises(ConfigError, match=r"policy\.grid = 3: an action of pursuer is 2 numbers"):
+        check_against_world(config, explicit, spec_of(config))
 
 
 def test_what_a_preset_sets_for_another_mode_is_not_the_users_mistake(tmp_path: Path) -> None:

@@ -68,6 +68,12 @@ class PolicyConfig:
         "none", "gru or lstm: the policy remembers what it saw earlier in the episode"
     )
     core_size: int = option(128, "units of the core", low=1, only=("policy.core", ("gru", "lstm")))
+    grid: tuple[int, ...] = option(
+        (),
+        "values per number of an action, to choose one point of that grid; none: draw from a normal distribution",
+        low=2,
+        only=("actions", ("continuous", "grid")),
+    )
     initial_log_std: float = option(0.0, "log of the first action noise", only=("actions", ("continuous",)))
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from holdfast.config import Config, flat, known_options
 from holdfast.errors import ConfigError
+from holdfast.learner.choices import as_chosen
 from holdfast.learner.engine import obstacles
 from holdfast.learner.schedules import LONGEST_WARMUP
 from holdfast.options import allows
 from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
+from holdfast.worlds.spaces import Grid
 
 SMALLEST = {"pixels-small": 20}  # side of a picture in pixels; padding lets the other networks see any size
 
@@ -75,7 +77,8 @@ def curriculum_problems(config: Config, explicit: frozenset[str]) -> list[str]:
 
 def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpec) -> None:
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
-    problems = [problem for role in spec.roles for problem in _role_problems(config, explicit, role)]
+    roles = [as_chosen(role, config.policy) for role in spec.roles]
+    problems = [problem for role in roles for problem in _role_problems(config, explicit, role)]
     problems += idle_curriculum(config, explicit) + curriculum_problems(config, explicit) + _series_problems(config)
     problems += duel_problems(config, explicit, spec) + _learner_problems(config)
     if problems:
@@ -127,7 +130,15 @@ def _role_problems(config: Config, explicit: frozenset[str], role: Role) -> list
     reasons = obstacles(role, config.policy, config.learner)
     if config.learner.engine == "fused" and reasons:
         problems.append(f"learner.engine = fused cannot do {', '.join(reasons)}: use auto or torch")
-    return problems + _network_problems(config, role)
+    return problems + _grid_problems(role) + _network_problems(config, role)
+
+
+def _grid_problems(role: Role) -> list[str]:
+    actions = role.actions
+    if not isinstance(actions, Grid) or len(actions.counts) == len(actions.low):
+        return []
+    given = ",".join(map(str, actions.counts))
+    return [f"policy.grid = {given}: an action of {role.name} is {len(actions.low)} numbers, each needs a count"]
 
 
 def _network_problems(config: Config, role: Role) -> list[str]:

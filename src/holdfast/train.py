@@ -41,7 +41,7 @@ from holdfast.runs.signals import StopRequest
 from holdfast.runs.supervised import supervisor_of
 from holdfast.state import State, below, initial_state, torch_generator
 from holdfast.timing import Clock
-from holdfast.watch import Progress, Result, Watch, peak_memory_mb
+from holdfast.watch import DuelProgress, Progress, Result, Watch, peak_memory_mb
 from holdfast.worlds.api import Act, Episodes, World
 
 SAMPLED_EVALUATION = 4  # purpose of a torch generator
@@ -226,7 +226,11 @@ class Training:
         self.pace.check(
             self.config.rollout.lanes * self.config.rollout.steps, sum(spent.get(name, 0.0) for name in WORKING)
         )
-        self.watch.iteration(Progress(self.state.counts, metrics, acted / seconds, self.clock, hints))
+        self.watch.iteration(Progress(self.state.counts, metrics, acted / seconds, self.clock, hints, self.duelling()))
+
+    def duelling(self) -> DuelProgress | None:
+        """Where self-play stands, in a run that is one."""
+        return None
 
     def event(self, kind: str, **facts: object) -> None:
         self.recorder.event(kind, **{"iteration": self.state.counts.iteration, **facts})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from holdfast.config import Config
 from holdfast.rollout.evaluate import Summary
@@ -13,6 +13,28 @@ from holdfast.runs.folder import Run
 from holdfast.runs.hints import Hint
 from holdfast.state import Counts, State
 from holdfast.timing import Clock
+
+
+class RoleProgress(NamedTuple):
+    """One role of a self-play run: its wins over the health window, and how it fares."""
+
+    name: str
+    learns: bool  # in this turn
+    wins: int
+    duels: int
+    steps: int  # it has learned from
+    pool: int  # earlier policies of it that others meet
+    rollbacks: int
+    condition: str  # as the health monitor last saw it
+
+
+class DuelProgress(NamedTuple):
+    """Where a self-play run stands."""
+
+    turn: int
+    stage: str  # exercise, warm or play
+    level: str
+    roles: tuple[RoleProgress, ...]
 
 
 @dataclass(frozen=True)
@@ -24,6 +46,7 @@ class Progress:
     agent_steps_per_s: float
     clock: Clock
     hints: list[Hint]
+    duel: DuelProgress | None = None  # in self-play
 
 
 @dataclass(frozen=True)
@@ -40,6 +63,7 @@ class Result:
     phases: dict[str, float]  # share of the time
     curriculum: dict[str, object]  # the gate's level at the end, where there is a gate
     exit_status: int
+    certificate: dict[str, Any] | None = None  # the best-response test of self-play, if there was one
 
     def as_json(self) -> dict[str, object]:
         return {**asdict(self), "scores": {name: found._asdict() for name, found in self.scores.items()}}

@@ -122,6 +122,7 @@ def test_it_is_used_only_where_it_suits() -> None:
     assert made(PolicyConfig(core="gru")).fused is None
     assert made(PolicyConfig(separate=False)).fused is None
     assert made(PolicyConfig(), Continuous((-1.0,), (1.0,))).fused is None
+    assert made(PolicyConfig(grid=(3,)), Continuous((-1.0,), (1.0,))).fused is not None
     wide = PolicyConfig(hidden=(384, 384))
     role = made(wide).role
     assert not obstacles(role, wide, LearnerConfig()) and not is_fused(role, wide, LearnerConfig())

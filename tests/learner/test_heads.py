@@ -6,7 +6,7 @@ import torch
 from torch.distributions import Categorical, Independent, Normal
 
 from holdfast.learner.heads import make_head
-from holdfast.worlds.spaces import Continuous, Discrete, MultiDiscrete
+from holdfast.worlds.spaces import Continuous, Discrete, Grid, MultiDiscrete
 
 NONE = torch.zeros(0)
 
@@ -55,3 +55,15 @@ def test_continuous_agrees_with_torch_and_respects_bounds() -> None:
     assert torch.allclose(entropy, reference.entropy(), atol=1e-5)
     clipped = head.for_world(actions * 10)
     assert clipped.abs().amax(0).tolist() == [1.0, 2.0]
+
+
+def test_a_grid_chooses_among_the_points_of_its_box() -> None:
+    space = Grid((-1.0, -2.0), (1.0, 2.0), (2, 3))
+    head = make_head(space)
+    assert head.outputs == 6 and head.extra == 0
+    points = head.for_world(torch.arange(6))
+    assert points.tolist() == [[-1, -2], [-1, 0], [-1, 2], [1, -2], [1, 0], [1, 2]]
+    logits = torch.randn(30, 6, generator=generator())
+    actions, log_prob = head.sample(logits, NONE, generator(1))
+    assert torch.allclose(log_prob, Categorical(logits=logits).log_prob(actions), atol=1e-6)
+    assert head.for_world(actions).shape == (30, 2)

@@ -25,8 +25,10 @@ def test_exploit_measures_each_challenger_and_tells_its_power(run: Run, capsys: 
     found = json.loads(capsys.readouterr().out)
     side = found["sides"]["seeker"]
     assert set(side["challengers"]) == {"incumbent", "scratch"} and side["low"] <= side["gap"] <= side["high"]
-    assert found["verdict"] in ("passed", "failed", "inconclusive")
-    assert (found["verdict"] == "inconclusive") == (not side["power"]["passed"])
+    narrow = found["gap"] <= found["pass_gap"]
+    expected = "failed" if not narrow else "passed" if side["power"]["passed"] else "inconclusive"
+    assert found["verdict"] == expected
+    assert side["power"]["checks"]["learned as long as the incumbent"]
     assert (run.folder / "evals/response-000006-seeker.json").is_file()
 
 

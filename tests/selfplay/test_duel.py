@@ -110,6 +110,19 @@ def test_simultaneous_turns_train_both_roles(tmp_path: Path) -> None:
     assert {tuple(event["roles"]) for event in events if event["event"] == "turn"} == {("seeker", "hider")}
 
 
+def test_the_word_converged_needs_a_certificate(tmp_path: Path) -> None:
+    """The last pair is tested whatever its balance; what the run is called follows from the verdict alone."""
+    config = duel_config(tmp_path, **{"response.certify": "true", "response.steps": "256", "response.duels": "100"})
+    run = create_run(config, "pennies", ["test"])
+    result = train(config, run, Quiet())
+    assert result.certificate is not None
+    tested = [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == "best_response"]
+    assert tested[-1]["verdict"] == result.certificate["verdict"]
+    assert (result.outcome == "converged") == (result.certificate["verdict"] == "passed")
+    for side in result.certificate["sides"].values():  # as long as the role itself learned, which is more than 256
+        assert all(one["steps"] >= side["trained_steps"] > 256 for one in side["challengers"].values())
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -120,7 +133,13 @@ def test_simultaneous_turns_train_both_roles(tmp_path: Path) -> None:
         ({"league.mix": "0.5,0.2"}, "three shares"),
         ({"duel.warmup": "true", "duel.turn_steps": "8"}, "single rollout"),
         ({"ewc.samples": "8"}, "ewc.strength above 0"),
-        ({"run.stop_score": "0.5"}, "run.stop_score"),
+        ({"run.stop_score": "0.5"}, "run.stop_score has no effect in self-play"),
+        ({"rollout.lag": "1"}, "rollout.lag has no effect in self-play"),
+        ({"rollout.lag": "1", "rollout.overlap": "true"}, "rollout.overlap has no effect in self-play"),
+        ({"learner.algorithm": "vtrace", "learner.replay": "true"}, "learner.replay has no effect in self-play"),
+        ({"evaluation.seeds": "rolling"}, "evaluation.seeds has no effect in self-play"),
+        ({"memory.auto": "true"}, "memory.auto has no effect in self-play"),
+        ({"response.power": "true"}, "response.power has no effect while response.certify"),
         ({"duel.alternate_freeze": "true", "duel.freeze_schedule": "x"}, "freeze_schedule"),
     ],
 )

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from holdfast.worlds.api import Role
-from holdfast.worlds.spaces import Discrete
+from holdfast.worlds.spaces import Continuous, Discrete, Grid
 
 
 class Batch(NamedTuple):
@@ -55,9 +55,9 @@ class Batch(NamedTuple):
 def make_batch(role: Role, lanes: int, steps: int, core_size: int) -> Batch:
     rows, size = lanes * role.agents, 0 if role.observations.is_image else role.observations.size
     kept = torch.uint8 if role.observations.is_image else torch.float32
-    discrete = isinstance(role.actions, Discrete)
-    choice = (steps, rows) if discrete else (steps, rows, len(role.actions))
-    whole = torch.int64 if type(role.actions).__name__ != "Continuous" else torch.float32
+    one = isinstance(role.actions, Discrete | Grid)
+    choice = (steps, rows) if one else (steps, rows, len(role.actions))
+    whole = torch.float32 if isinstance(role.actions, Continuous) else torch.int64
 
     def numbers() -> torch.Tensor:
         return torch.zeros(steps, rows)

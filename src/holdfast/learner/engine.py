@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.config import LearnerConfig, PolicyConfig
 from holdfast.worlds.api import Role
-from holdfast.worlds.spaces import Discrete
+from holdfast.worlds.spaces import Discrete, Grid
 
 WIDEST, MOST_INPUTS = 128, 512  # beyond, a tile and the weights leave the nearest caches
 
@@ -13,7 +13,7 @@ def obstacles(role: Role, policy: PolicyConfig, learner: LearnerConfig) -> list[
     """Why the fused kernels cannot run this, in words; empty when they can."""
     found = {
         f"{role.name} sees images": role.observations.is_image,
-        f"{role.name} has {type(role.actions).__name__.lower()} actions": not isinstance(role.actions, Discrete),
+        f"{role.name} has {type(role.actions).__name__.lower()} actions": not isinstance(role.actions, Discrete | Grid),
         f"policy.core = {policy.core}": policy.core != "none",
         "policy.separate = false": not policy.separate,
         f"policy.norm = {policy.norm}": policy.norm != "none",

@@ -9,7 +9,7 @@ import math
 
 import torch
 
-from holdfast.worlds.spaces import Actions, Continuous, Discrete, MultiDiscrete
+from holdfast.worlds.spaces import Actions, Continuous, Discrete, Grid, MultiDiscrete
 
 Tensor = torch.Tensor
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -95,6 +95,17 @@ class ContinuousHead:
         return torch.clamp(actions, self.low, self.high)
 
 
+class GridHead(DiscreteHead):
+    """One choice of the points of a box. Unlike a normal distribution it can be undecided between left and right."""
+
+    def __init__(self, space: Grid) -> None:
+        super().__init__(Discrete(space.n))
+        self.points = torch.from_numpy(space.points())
+
+    def for_world(self, actions: Tensor) -> Tensor:
+        return self.points[actions]
+
+
 Head = DiscreteHead | MultiDiscreteHead | ContinuousHead
 
 
@@ -106,3 +117,5 @@ def make_head(space: Actions) -> Head:
             return MultiDiscreteHead(space)
         case Continuous():
             return ContinuousHead(space)
+        case Grid():
+            return GridHead(space)

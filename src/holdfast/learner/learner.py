@@ -8,6 +8,7 @@ import torch
 
 from holdfast.config import Config, LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch
+from holdfast.learner.choices import as_chosen
 from holdfast.learner.engine import is_fused
 from holdfast.learner.fused import Fused
 from holdfast.learner.normalize import CLIP, Moments
@@ -24,7 +25,7 @@ class Learner:
     def __init__(
         self, role: Role, policy: PolicyConfig, config: LearnerConfig, generator: torch.Generator, threads: int = 1
     ) -> None:
-        self.role = role
+        self.role = role = as_chosen(role, policy)
         self.config = config
         scaled = config.normalize_observations and not role.observations.is_image
         self.policy = Policy(role, policy, generator, horizon=CLIP if scaled else None)

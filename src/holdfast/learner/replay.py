@@ -17,7 +17,7 @@ from holdfast.config import ReplayConfig
 from holdfast.errors import NonFinite
 from holdfast.learner.samplers import SAMPLERS
 from holdfast.worlds.api import Role
-from holdfast.worlds.spaces import Continuous, Discrete
+from holdfast.worlds.spaces import Continuous, Discrete, Grid
 
 LEAST_PRIORITY = 1e-5
 HALF_LIMIT = 6.0e4  # float16 ends at 65,504
@@ -48,7 +48,7 @@ class Drawn(NamedTuple):
 
 def row_kinds(role: Role, config: ReplayConfig) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     """Shape and type of each array of a row."""
-    actions: tuple[int, ...] = () if isinstance(role.actions, Discrete) else (len(role.actions),)
+    actions: tuple[int, ...] = () if isinstance(role.actions, Discrete | Grid) else (len(role.actions),)
     number = np.dtype(np.float16 if config.fp16_scalars else np.float32)
     sight = (role.observations.shape, np.dtype(np.uint8 if role.observations.is_image else np.float32))
     return {

@@ -16,6 +16,7 @@ import torch
 
 from holdfast.config import Config
 from holdfast.learner.batch import make_batch
+from holdfast.learner.choices import as_chosen
 from holdfast.runs.errors import OutOfMemory
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import keep_changed_config
@@ -91,7 +92,7 @@ def roles_of(config: Config) -> tuple[Role, ...]:
     with supervised(config) as supervisor:
         world = make_world(config.world_name, config.world, 1, seed=0, supervisor=supervisor)
         try:
-            return world.spec.roles
+            return tuple(as_chosen(role, config.policy) for role in world.spec.roles)
         finally:
             world.close()
 

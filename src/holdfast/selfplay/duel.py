@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from holdfast.config import Config
 from holdfast.errors import ConfigError, NonFinite
 from holdfast.intervals import wilson
 from holdfast.learner.rnd import NoveltyResult
@@ -23,16 +24,17 @@ from holdfast.rollout.evaluate import Summary
 from holdfast.runs.checkpoint import Saved
 from holdfast.runs.signals import StopRequest
 from holdfast.selfplay.arena import Arena
-from holdfast.selfplay.certificate import certify
+from holdfast.selfplay.certificate import Case, certify
 from holdfast.selfplay.decisions import decide
 from holdfast.selfplay.health import Sign, diagnose
-from holdfast.selfplay.judging import Judgement, judge_pair
+from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.probes import alarms
 from holdfast.selfplay.state import DuelState, Side, initial_duel
 from holdfast.selfplay.treatment import treat
 from holdfast.selfplay.turns import begin_turn, end_turn, keep_in_ring, note_outcomes, set_level
 from holdfast.train import Training
-from holdfast.watch import Result
+from holdfast.watch import DuelProgress, Result, RoleProgress
 from holdfast.worlds.api import Episodes
 from holdfast.worlds.spaces import Continuous
 
@@ -48,6 +50,9 @@ class Duel(Training):
 
     def first_state(self) -> Any:
         state = initial_duel(self.config)
+        self.conditions = ["well", "well"]  # of both roles, when they last learned
+        self.stage = ""
+        self.certificate: dict[str, Any] | None = None  # of the last best-response test
         self.ladder = Ladder(self.config, state.world.spec)
         for index in range(len(self.ladder.levels)):  # the world refuses levels at which no duel can start
             state.world.plan(np.zeros(1, np.int64), self.ladder.plan(index))
@@ -115,7 +120,7 @@ class Duel(Training):
         """One rollout and one update of every role of the turn; its numbers, and the duels that ended."""
         state, turn = self.state, self.state.book.turn
         assert turn is not None
-        exercise = turn.stage == "exercise"
+        self.stage, exercise = turn.stage, turn.stage == "exercise"
         state.live = tuple((state.exercises if exercise else state.arenas)[number] for number in turn.roles)
         tables: list[Episodes] = []
         updates: dict[str, UpdateResult] = {}
@@ -183,6 +188,7 @@ class Duel(Training):
         extra = side.learner.policy.extra.detach()
         sign = Sign(result is not None, tuple(extra.tolist()), 1.0 - turn.left / turn.rollouts)
         found = diagnose(self.config.health, side_book.pulse, sign)
+        self.conditions[number] = found.condition
         if found.condition == "well":
             if side_book.ring.is_due(side_book.steps, self.config.health.ring_every):
                 keep_in_ring(state, number)
@@ -206,15 +212,34 @@ class Duel(Training):
             }
         return facts
 
+    def duelling(self) -> DuelProgress:
+        book, live = self.state.book, {arena.role for arena in self.state.live}
+        roles = tuple(
+            RoleProgress(
+                name=side.name,
+                learns=side.name in live,
+                wins=sum(one.pulse.results),
+                duels=len(one.pulse.results),
+                steps=one.steps,
+                pool=len(one.pool.members),
+                rollbacks=one.rollbacks,
+                condition=condition,
+            )
+            for side, one, condition in zip(self.state.sides, book.sides, self.conditions, strict=True)
+        )
+        return DuelProgress(book.turns, self.stage, self.ladder.name_of(book.standing.level), roles)
+
     # --- evaluate and decide -----------------------------------------------------------------------------------------
 
     def _judge_yardsticks(self) -> None:
         """The scripts are played with every evaluation, each against the learned other role."""
 
     def judge(self) -> dict[str, float | int]:
-        found = self.judge_now(self.state.book.standing.level)
+        level = self.state.book.standing.level
+        found = self.judge_now(level)
+        kept = self._kept_from(level - 1, found) if level > 0 else {}
         verdict = decide(self.state, self.ladder, found, self.clock, self.tell)
-        self.event("evaluation", verdict=verdict, **found.facts())
+        self.event("evaluation", verdict=verdict, **found.facts(), **kept)
         self._keep(f"{self.state.counts.iteration:06d}", found)
         if verdict == "candidate" and self._may_test():
             self._test(found)
@@ -229,11 +254,21 @@ class Duel(Training):
             **{f"evaluation.{name}": float(found.episodes[name].mean()) for name in self.state.world.spec.columns},
         }
 
+    def _kept_from(self, level: int, found: Judgement) -> dict[str, float | int]:
+        """How the pair does at the level it has left: what was forgotten shows here."""
+        pair = (self.state.vault.take(found.hashes[0]), self.state.vault.take(found.hashes[1]))
+        wins, duels = wins_at(self.config, self.ladder, level, pair)
+        return {"wins_before": wins, "duels_before": duels}
+
     def judge_now(self, level: int) -> Judgement:
         """The pair as it is, at a level."""
+        return self._judge(level, self.config)
+
+    def _judge(self, level: int, config: Config) -> Judgement:
         vault, sides = self.state.vault, self.state.sides
         names = (vault.freeze(sides[0]), vault.freeze(sides[1]))
-        return judge_pair(self.config, self.ladder, level, (vault.take(names[0]), vault.take(names[1])), names)
+        pair = (vault.take(names[0]), vault.take(names[1]))
+        return judge_pair(config, self.ladder, level, pair, names)
 
     def _keep(self, name: str, found: Judgement) -> None:
         scores = {"learned": summary_of(found), **panel_summaries(found)}
@@ -258,36 +293,49 @@ class Duel(Training):
         """The best-response test: only a pair that passes it may be called converged."""
         self.state.book.tested_at = self.state.counts.iteration
         pair = (self.state.vault.take(found.hashes[0]), self.state.vault.take(found.hashes[1]))
+        case = Case(self.config, self.ladder, found.level, pair, steps_of(self.state))
         with self.clock("respond"):
-            certificate = certify(self.config, self.ladder, found.level, pair, steps_of(self.state))
-        self.tell("best_response", **certificate)
-        self.run.write_json(f"evals/response-{self.state.counts.iteration:06d}.json", certificate)
-        if certificate["verdict"] == "passed":
+            self.certificate = certify(case, power=self.config.response.power)
+        self.tell("best_response", **self.certificate)
+        self.run.write_json(f"evals/response-{self.state.counts.iteration:06d}.json", self.certificate)
+        if self.certificate["verdict"] == "passed":
             self.state.book.outcome, self.state.book.because = "converged", "best-response test passed"
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
     def conclude(self, stop: StopRequest) -> Result:
-        """The last word: the last pair at the level it reached, however it looks."""
-        exit_status, scores = stop.exit_status, {}
-        outcome = "interrupted" if exit_status else self.state.book.outcome or "finished"
-        if exit_status == 0:
-            held_out = dataclasses.replace(
-                self.config.evaluation,
-                seed=self.config.evaluation.seed + 1,
-                episodes=self.config.evaluation.final_episodes,
-            )
-            config = dataclasses.replace(self.config, evaluation=held_out)
-            vault, sides = self.state.vault, self.state.sides
-            names = (vault.freeze(sides[0]), vault.freeze(sides[1]))
-            pair = (vault.take(names[0]), vault.take(names[1]))
-            with self.clock("evaluate"):
-                found = judge_pair(config, self.ladder, self.state.book.standing.level, pair, names)
-            self._keep("final", found)
-            scores = {"learned": summary_of(found), **panel_summaries(found)}
-            exit_status = UNSTABLE if outcome == "unstable" else 0
-            self.event(outcome, because=self.state.book.because, **found.facts())
-        return self.result(outcome, scores, exit_status)
+        """The last word: the last pair at the level it reached, however it looks; tested, if that is asked for."""
+        if stop.exit_status:
+            return self.result("interrupted", {}, stop.exit_status)
+        book = self.state.book
+        with self.clock("evaluate"):
+            found = self.judge_held_out()
+        self._keep("final", found)
+        if book.outcome is None and self.config.response.certify and found.level == self.ladder.top:
+            self._test_last(found)
+        outcome = book.outcome or "finished"
+        self.event(outcome, because=book.because, **found.facts())
+        scores = {"learned": summary_of(found), **panel_summaries(found)}
+        return self.result(outcome, scores, UNSTABLE if outcome == "unstable" else 0)
+
+    def judge_held_out(self) -> Judgement:
+        """The pair as it is, on seeds that nothing was decided by."""
+        evaluation = self.config.evaluation
+        held_out = dataclasses.replace(evaluation, seed=evaluation.seed + 1, episodes=evaluation.final_episodes)
+        config = dataclasses.replace(self.config, evaluation=held_out)
+        return self._judge(self.state.book.standing.level, config)
+
+    def _test_last(self, found: Judgement) -> None:
+        """A run that is over is tested whatever its balance; an alarm still forbids the word converged."""
+        roles = (self.state.sides[0].name, self.state.sides[1].name)
+        reasons = alarms(found.probes, roles, self.state.book.standing.rates)
+        if reasons:
+            self.tell("alarm", reasons=reasons)
+        else:
+            self._test(found)
+
+    def result(self, outcome: str, scores: dict[str, Summary], exit_status: int) -> Result:
+        return dataclasses.replace(super().result(outcome, scores, exit_status), certificate=self.certificate)
 
 
 def steps_of(state: DuelState) -> tuple[int, int]:

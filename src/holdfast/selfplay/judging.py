@@ -137,6 +137,16 @@ def _play_until_told(
     return answers, Episodes.joined(tables), wins[-1]
 
 
+def wins_at(config: Config, ladder: Ladder, level: int, pair: tuple[Arrays, Arrays]) -> tuple[int, int]:
+    """Wins of the first role at another level, and duels: what a pair still can that it is no longer trained for."""
+    roles = (ladder.spec.roles[0].name, ladder.spec.roles[1].name)
+    ground = make_ground(config, ladder.spec, ladder.table(level, ladder.final_sight), config.evaluation.seed % 2**31)
+    keys = evaluation_keys(config.evaluation.seed, DURING_RUN, min(PANEL_DUELS, config.evaluation.episodes))
+    first, second = (Contender(Player("newest", str(number)), arrays) for number, arrays in enumerate(pair))
+    (played,) = play_matches(ground, [first], [second], [(0, 0)], keys)
+    return int(wins_of_first(played, roles).sum()), len(keys)
+
+
 def play_panel(
     config: Config, ground: Ground, first: Contender, second: Contender, roles: tuple[str, str]
 ) -> dict[str, tuple[int, int]]:

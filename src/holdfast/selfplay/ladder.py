@@ -40,6 +40,10 @@ class Ladder:
     def label(self, index: int) -> str:
         return self.levels[index].label if self.levels else "the world as set"
 
+    def name_of(self, index: int) -> str:
+        """For a table: how far up it is, and what it is like."""
+        return f"{index} of {self.top} ({self.label(index)})" if self.levels else self.label(index)
+
     def has_obstacles(self, index: int) -> bool:
         if self.levels:
             return self.levels[index].obstacles > 0

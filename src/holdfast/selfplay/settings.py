@@ -194,10 +194,22 @@ class RndConfig:
 class ResponseConfig:
     """The best-response test: can a new learner beat one role while it stands still?"""
 
-    steps: int = option(5_000_000, "agent-steps of each challenger", low=1, free=True)
+    steps: int = option(
+        5_000_000,
+        "agent-steps of each challenger at least; as many as its role had, if those are more",
+        low=1,
+        free=True,
+    )
     duels: int = option(5000, "episodes that it is measured on", low=100, free=True)
     pass_gap: float = option(0.05, "a wider gap is no equilibrium", low=0.0, high=1.0, free=True)
-    certify: bool = option(False, "test a candidate during the run, so that it can end as converged", only=DUELS)
+    certify: bool = option(
+        False, "test candidates during the run and the last pair, so that it can end as converged", only=DUELS
+    )
+    power: bool = option(
+        False,
+        "let challengers prove their power on a planted blind spot and on scripts too",
+        only=("response.certify", (True,)),
+    )
 
 
 SELFPLAY_SECTIONS: dict[str, type] = {

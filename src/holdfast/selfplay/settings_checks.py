@@ -9,6 +9,15 @@ from holdfast.errors import ConfigError
 from holdfast.selfplay.rota import read_schedule
 from holdfast.worlds.api import WorldSpec
 
+NOT_IN_SELFPLAY = {
+    "run.stop_score": "a score is a balance",
+    "rollout.lag": "every role learns from its newest policy",
+    "rollout.overlap": "a role's opponents wait for its update",
+    "learner.replay": "earlier steps were against other opponents",
+    "evaluation.seeds": "all pairs of a run are judged on the same duels",
+    "memory.auto": "lanes must stay what they are",
+}
+
 Reader = Callable[[Any], bool]
 
 # options, whether they can act, and what it takes
@@ -51,15 +60,20 @@ def duel_problems(config: Any, explicit: frozenset[str], spec: WorldSpec) -> lis
         for name in options:
             if name in explicit and _is_set(config, name) and not can_act(config):
                 problems.append(f"{name} has no effect as it is set; it needs {wanted}: remove it")
-    if "run.stop_score" in explicit and config.run.stop_score is not None:
-        problems.append("run.stop_score has no effect in self-play, where a score is a balance: remove it")
+    for name, reason in NOT_IN_SELFPLAY.items():
+        if _value(config, name) not in (None, False, 0, "fixed"):
+            problems.append(f"{name} has no effect in self-play, where {reason}: remove it")
     return problems + _arithmetic(config, explicit, spec)
 
 
 def _is_set(config: Any, name: str) -> bool:
     """Written down with a value that would do something."""
+    return _value(config, name) not in (False, 0, 0.0)
+
+
+def _value(config: Any, name: str) -> Any:
     section, _, key = name.partition(".")
-    return getattr(getattr(config, section), key) not in (False, 0, 0.0)
+    return getattr(getattr(config, section), key)
 
 
 def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[str]:

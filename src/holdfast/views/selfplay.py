@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -14,10 +13,11 @@ from holdfast.errors import ConfigError, UnknownName, nearest
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.arena import below
-from holdfast.selfplay.certificate import certify
+from holdfast.selfplay.certificate import Case, certify
 from holdfast.selfplay.crossplay import crossplay, draw_matrix, gallery_of, read_book
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.response import Gain
+from holdfast.views.certificate import print_response
 from holdfast.views.dry_run import spec_of
 
 
@@ -28,12 +28,12 @@ def exploit(
     config = config_of(run)
     saved = load_checkpoint(run, checkpoint)
     book, _ = read_book(saved)
-    changes: dict[str, Any] = {} if steps is None else {"steps": steps}
-    changes |= {} if duels is None else {"duels": duels}
-    problems = [f"--{name} {value}: must be at least 1" for name, value in changes.items() if value < 1]
+    asked = {name: value for name, value in (("steps", steps), ("duels", duels)) if value is not None}
+    problems = [f"--{name} {value}: must be at least 1" for name, value in asked.items() if value < 1]
     if problems:
         raise ConfigError(problems)
-    config = replace(config, response=replace(config.response, **changes))
+    if duels is not None:
+        config = replace(config, response=replace(config.response, duels=duels))
     spec = spec_of(config)
     names = [one.name for one in spec.roles]
     if role != "both" and role not in names:
@@ -45,26 +45,15 @@ def exploit(
     def tell(who: str, gain: Gain) -> None:
         print(f"{who}: {gain.steps:,} steps, wins {gain.rate:.3f}", file=sys.stderr, flush=True)
 
-    found = certify(config, Ladder(config, spec), book.standing.level, pair, trained, chosen, power, tell)
+    case = Case(config, Ladder(config, spec), book.standing.level, pair, trained, steps)
+    found = certify(case, chosen, power, tell)
     found["checkpoint"] = saved.name
     run.write_json(f"evals/response-{saved.name}-{role}.json", found)
     if as_json:
         print(json.dumps({"run": str(run.folder), **found}))
     else:
-        _print_response(found, Console())
+        print_response(found, Console())
     return 0
-
-
-def _print_response(found: dict[str, Any], console: Console) -> None:
-    table = Table("challenger", "incumbent wins", "challenger wins", "gap", "95 % interval", "power check")
-    for name, side in found["sides"].items():
-        best = max(one["rate"] for one in side["challengers"].values())
-        checks = ", ".join(f"{what}: {'yes' if passed else 'no'}" for what, passed in side["power"]["checks"].items())
-        interval = f"{side['low']:+.3f} to {side['high']:+.3f}"
-        table.add_row(name, f"{side['incumbent']:.3f}", f"{best:.3f}", f"{side['gap']:+.3f}", interval, checks)
-    console.print(table)
-    limit = found["pass_gap"]
-    console.print(f"best-response gap {found['gap']:.3f} (limit {limit:g}): {found['verdict']}", highlight=False)
 
 
 def show_crossplay(runs: list[Run], duels: int, as_json: bool) -> int:

@@ -15,9 +15,10 @@ from holdfast.config import Config
 from holdfast.rollout.evaluate import Summary
 from holdfast.runs.folder import Run
 from holdfast.state import State
-from holdfast.views.words import key_numbers, shares_line
+from holdfast.views.certificate import print_response
+from holdfast.views.words import duel_line, key_numbers, shares_line, wins_of
+from holdfast.watch import DuelProgress, Result
 from holdfast.watch import Progress as LoopProgress
-from holdfast.watch import Result
 
 
 def make_watch(quiet: bool, stream: Any = None) -> Quiet | Plain | LiveView:
@@ -114,7 +115,7 @@ class Plain:
             self.say(
                 f"[{elapsed:6.1f} s] iteration {progress.counts.iteration}/{self.total}, "
                 f"{progress.counts.agent_steps:,} agent-steps, {progress.agent_steps_per_s:,.0f}/s, "
-                + key_numbers(progress.metrics)
+                + (duel_line(progress.duel) if progress.duel else key_numbers(progress.metrics))
             )
 
     def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None:
@@ -160,7 +161,11 @@ class LiveView:
         self.bar.update(self.task, completed=progress.counts.iteration)
         table = Table.grid(padding=(0, 2))
         table.add_row("agent-steps", f"{progress.counts.agent_steps:,}  ({progress.agent_steps_per_s:,.0f}/s)")
-        table.add_row("training", key_numbers(progress.metrics))
+        if progress.duel:
+            table.add_row("turn", f"{progress.duel.turn} ({progress.duel.stage}), level {progress.duel.level}")
+            table.add_row("roles", roles_table(progress.duel))
+        else:
+            table.add_row("training", key_numbers(progress.metrics))
         table.add_row("time goes to", shares_line(progress.clock.shares()))
         table.add_row("last evaluation", self.last_evaluation)
         if self.last_decision:
@@ -187,6 +192,15 @@ class LiveView:
         self.live.stop()
 
 
+def roles_table(duel: DuelProgress) -> Table:
+    """Both roles of self-play; a star marks who learns."""
+    table = Table("role", "wins, 95 % interval", "steps learned", "pool", "rollbacks", "health", box=None)
+    for role in duel.roles:
+        name = f"{role.name}{' *' if role.learns else ''}"
+        table.add_row(name, wins_of(role), f"{role.steps:,}", str(role.pool), str(role.rollbacks), role.condition)
+    return table
+
+
 def scores_table(scores: dict[str, Summary], score_name: str) -> Table:
     table = Table("policy", f"{score_name}, mean", "95 % interval", "worst episode", "episodes")
     ordered = sorted(scores.items(), key=lambda item: -item[1].mean)
@@ -210,5 +224,7 @@ def print_result(run: Run, result: Result, console: Console) -> None:
         console.print(scores_table(result.scores, result.score_name))
     if result.curriculum:
         console.print(gate_line(result.curriculum), highlight=False)
+    if result.certificate:
+        print_response(result.certificate, console)
     if result.outcome == "interrupted":
         console.print(f"saved; continue with: holdfast resume {run.name}", highlight=False)

@@ -1,4 +1,4 @@
-"""What agents see and may do: three kinds of action and one kind of observation."""
+"""What agents see and may do: three kinds of action, a way to learn one of them, and one kind of observation."""
 
 from __future__ import annotations
 
@@ -51,4 +51,21 @@ class Continuous(NamedTuple):
         return len(self.low)
 
 
-Actions = Discrete | MultiDiscrete | Continuous
+class Grid(NamedTuple):
+    """One choice of the points of a box: learned as a number (int64 [N, A]), told to a world as `Continuous`."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    counts: tuple[int, ...]  # evenly spaced values of each number, both ends among them
+
+    @property
+    def n(self) -> int:
+        return int(np.prod(self.counts))
+
+    def points(self) -> np.ndarray:
+        """[n, K] float32, the last number changing first."""
+        values = [np.linspace(*ends) for ends in zip(self.low, self.high, self.counts, strict=True)]
+        return np.stack(np.meshgrid(*values, indexing="ij"), -1).reshape(self.n, -1).astype(np.float32)
+
+
+Actions = Discrete | MultiDiscrete | Continuous | Grid

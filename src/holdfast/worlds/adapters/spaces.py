@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.rng import lane_keys
 from holdfast.worlds.api import Plan, Role, World
-from holdfast.worlds.spaces import Actions, Continuous, Discrete, MultiDiscrete, Observations
+from holdfast.worlds.spaces import Actions, Continuous, Discrete, Grid, MultiDiscrete, Observations
 
 
 def observation_space(space: Observations) -> gymnasium.spaces.Box:
@@ -24,7 +24,7 @@ def action_space(actions: Actions) -> gymnasium.Space[Any]:
             return gymnasium.spaces.Discrete(n)
         case MultiDiscrete(counts):
             return gymnasium.spaces.MultiDiscrete(np.asarray(counts))
-        case Continuous(low, high):
+        case Continuous(low, high) | Grid(low, high, _):
             return gymnasium.spaces.Box(np.asarray(low, np.float32), np.asarray(high, np.float32), dtype=np.float32)
 
 
