@@ -16,6 +16,8 @@ from holdfast.selfplay.matches import Ground, frozen, play_matches, script, wins
 from holdfast.selfplay.stack import Stack
 from holdfast.selfplay.vault import arrays_of
 from holdfast.worlds.api import Role
+from holdfast.worlds.pursuit.settings import PursuitSettings
+from holdfast.worlds.pursuit.world import Pursuit
 from holdfast.worlds.spaces import Continuous, Discrete, Observations
 from tests.two_roles import Pennies, PennySettings
 
@@ -128,6 +130,23 @@ def test_an_arena_counts_wins_by_opponent_and_steps_like_a_world_of_one_role() -
     names = np.array([arena.cast.player(place).name for place in outcome.place])
     assert len(names) == 8 and (outcome.won == (names == "heads")).all() and (names == "heads").sum() == 4
     assert len(arena.take_outcomes().won) == 0
+
+
+def test_first_episodes_end_one_after_the_other_and_do_not_count() -> None:
+    world = Pursuit(PursuitSettings(obs="flat", max_steps=16), 16, seed=3)
+    pursuer, evader = world.spec.roles
+    arena = make_arena(world, learner(pursuer, 0), lambda: learner(evader, 0), 16, torch.Generator().manual_seed(1))
+    arena.share_out([(Player("script", "flee"), 1.0, None)])
+    default = np.array([parameter.default for parameter in world.spec.level])
+    arena.set_levels(default, None, 0.0)
+    arena.restart()
+    still = {"pursuer": np.full((16, 1, 2), (-1.0, 0.0), np.float32)}
+    ended = []
+    for _ in range(32):
+        arena.world.step(still)
+        ended.append(int(world.truncated.sum() + world.terminated.sum()))
+    assert ended == [1] * 32  # 16 lanes at 16 different moments, now and ever after
+    assert len(arena.take_outcomes().won) == 17  # one lane's first episode was a whole one
 
 
 def test_matches_pair_players_and_scripts_on_the_same_keys() -> None:

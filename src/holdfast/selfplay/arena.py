@@ -21,6 +21,7 @@ from holdfast.selfplay.cast import Cast, Player
 from holdfast.worlds.api import Episodes, Situation, World
 
 MIX_STREAM = 0x313
+LENGTH = "max_steps"  # the level parameter that ends an episode
 
 
 class Outcome(NamedTuple):
@@ -95,6 +96,7 @@ class Arena:
     mix_key: int
     mixed: np.ndarray  # [N] bool: the episode that goes on is at the level before
     mixed_next: np.ndarray  # [N] bool: so will the next one be
+    short: np.ndarray  # [N] bool: the episode that goes on ends early, and does not count
     mix: float = 0.0
     levels: tuple[np.ndarray, np.ndarray] | None = None  # rows of the clock's level: current and before
     ended: list[Outcome] = field(default_factory=list)
@@ -111,9 +113,11 @@ class Arena:
         if self.cast is not None:
             columns = {name: self.world.clock.ended[lanes, i] for i, name in enumerate(self.world.spec.columns)}
             won = first_wins(columns, (roles[0].name, roles[1].name))
-            place, mixed = self.cast.playing[lanes].copy(), self.mixed[lanes].copy()
-            self.ended.append(Outcome(won if self.is_first else ~won, place, mixed))
+            counted = ~self.short[lanes]
+            place, mixed = self.cast.playing[lanes][counted], self.mixed[lanes][counted]
+            self.ended.append(Outcome((won if self.is_first else ~won)[counted], place, mixed))
             self.cast.begin(lanes)
+        self.short[lanes] = False
         self.mixed[lanes] = self.mixed_next[lanes]
         self._plan_next(lanes)
 
@@ -144,6 +148,7 @@ class Arena:
     def restart(self) -> None:
         """New episodes in all lanes, between two rollouts; the batch before already counts what was to come."""
         lanes = np.arange(self.world.lanes)
+        self._spread_ends(lanes)
         self.world.inner.reset()
         for name, starts in self.memory.starts.items():  # new ones: those of a rollout cannot be written to
             self.memory.starts[name] = torch.ones(len(starts), dtype=torch.bool)
@@ -151,6 +156,18 @@ class Arena:
             self.cast.begin(lanes)
         self.mixed[...] = self.mixed_next
         self._plan_next(lanes)
+
+    def _spread_ends(self, lanes: np.ndarray) -> None:
+        """Let the first episodes end one after the other. Lanes that begin together and last their full time end
+        together, and a batch in which all duels are lost by time says nothing about the batches before and after."""
+        names = [parameter.name for parameter in self.world.spec.level]
+        if self.levels is None or LENGTH not in names:
+            return
+        place = names.index(LENGTH)
+        share = 1.0 - (lanes * 89 % self.world.lanes) / self.world.lanes  # above 0, up to 1
+        level = self.world.clock.level
+        level[lanes, place] = np.ceil(level[lanes, place] * share)
+        self.short[lanes] = share < 1.0
 
     def share_out(self, players: list[tuple[Player, float, Mapping[str, np.ndarray] | None]]) -> list[Player]:
         """Promise lanes to players by their shares, in equal blocks; who could be seated."""
@@ -185,7 +202,7 @@ class Arena:
         found = {f"world/{name}": array for name, array in self.world.arrays().items()}
         found["memory/hidden"] = self.memory.hidden[self.role].numpy()
         found["memory/starts"] = self.memory.starts[self.role].numpy()
-        found |= {"mixed": self.mixed, "mixed_next": self.mixed_next}
+        found |= {"mixed": self.mixed, "mixed_next": self.mixed_next, "short": self.short}
         if self.cast is not None:
             found |= {f"cast/{name}": array for name, array in self.cast.arrays().items()}
         return found
@@ -193,7 +210,8 @@ class Arena:
     def restore(self, arrays: Mapping[str, np.ndarray], players: list[dict[str, Any] | None], vault: Any) -> list[str]:
         self.memory.hidden[self.role] = torch.from_numpy(np.array(arrays["memory/hidden"]))
         self.memory.starts[self.role] = torch.from_numpy(np.array(arrays["memory/starts"]))
-        self.mixed[...], self.mixed_next[...] = arrays["mixed"], arrays["mixed_next"]
+        for name in ("mixed", "mixed_next", "short"):
+            getattr(self, name)[...] = arrays[name]
         if self.cast is not None:
             self.cast.restore(below(arrays, "cast/"), players, vault)
         return self.world.restore(below(arrays, "world/"))
@@ -223,6 +241,7 @@ def make_arena(
         mix_key=int(derive(np.uint64(inner.seed), np.uint64(MIX_STREAM))),
         mixed=np.zeros(inner.lanes, np.bool_),
         mixed_next=np.zeros(inner.lanes, np.bool_),
+        short=np.zeros(inner.lanes, np.bool_),
     )
     world.after_end = arena._after_end
     return arena

@@ -88,6 +88,11 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
         problems.append(f"league.mix = {','.join(map(str, mix))}: three shares that add up to 1 are needed")
     elif config.league.size == 0 and "league.mix" in explicit and mix[1] > 0.0:
         problems.append("league.mix gives earlier policies a share while league.size = 0 keeps none: set it to 0")
+    levels = config.levels
+    if levels.kind == "smooth" and levels.start_max > levels.final_max:
+        problems.append(
+            f"levels.start_max = {levels.start_max} must not be above levels.final_max = {levels.final_max}"
+        )
     if config.health.low >= config.health.high:
         problems.append(f"health.low = {config.health.low} must be below health.high = {config.health.high}")
     try:
