@@ -131,6 +131,7 @@ def test_the_word_converged_needs_a_certificate(tmp_path: Path) -> None:
         ({"duel.boost_turns": "5"}, "duel.boost_threshold above 0"),
         ({"league.size": "0", "league.draw": "variance"}, "league.size above 0"),
         ({"duel.evader_first": "true"}, "levels.kind other than none"),
+        ({"levels.kind": "smooth", "levels.start_max": "20"}, "20.0 is above levels.final_max"),
         ({"league.mix": "0.5,0.2"}, "three shares"),
         ({"duel.warmup": "true", "duel.turn_steps": "8"}, "single rollout"),
         ({"ewc.samples": "8"}, "ewc.strength above 0"),

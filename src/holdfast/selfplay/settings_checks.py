@@ -90,9 +90,7 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
         problems.append("league.mix gives earlier policies a share while league.size = 0 keeps none: set it to 0")
     levels = config.levels
     if levels.kind == "smooth" and levels.start_max > levels.final_max:
-        problems.append(
-            f"levels.start_max = {levels.start_max} must not be above levels.final_max = {levels.final_max}"
-        )
+        problems.append(f"levels.start_max = {levels.start_max} is above levels.final_max = {levels.final_max}")
     if config.health.low >= config.health.high:
         problems.append(f"health.low = {config.health.low} must be below health.high = {config.health.high}")
     try:
