@@ -1,8 +1,10 @@
-"""A training run in workers under fire: `python benchmarks/worker_faults.py [faults]`.
+"""A training run in workers under fire: `python benchmarks/worker_faults.py [faults, default 50]`.
 
-While `holdfast train` runs, workers are killed and stopped from outside, and made to hang, exit, raise, and return NaN
-and wrong shapes. The run must end by itself with status 0, every lost worker must be replaced in its time-out and 3 s,
-and every episode that an environment finished must be among those the run counted.
+While `holdfast train` runs, workers are killed and stopped from outside, and made to hang in import, build, reset and
+step, to exit, to raise, to flood their output, and to return NaN and wrong shapes; as the run is told to end, some hang
+or stop in close. Every lost worker must be ready again within its time-out and 3 s, the run must go on and end as a
+user ends one (status 130), every episode that an environment finished must be among those the run counted, and no
+process may be left.
 """
 
 from __future__ import annotations
@@ -15,65 +17,85 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 from holdfast.worlds.workers.drill import draw_tickets
+from holdfast.worlds.workers.markers import LONGEST_LOG
 
 HERE = Path(__file__).resolve().parent
-STEP_S = 4.0
-KINDS = ("SIGKILL", "step-hang", "step-raise", "SIGSTOP", "step-exit", "step-nan", "step-shape", "reset-exit")
+LIMIT_S = 4.0  # of import, build, reset, step and close
+ALLOWED_S = 3.0  # beyond the limit, until the replacement is ready
+KINDS = (
+    *("SIGKILL", "step-hang", "import-hang", "step-raise", "SIGSTOP", "step-exit", "build-hang", "step-nan"),
+    *("step-shape", "reset-hang", "step-flood", "reset-exit", "step-stop", "import-exit", "build-kill", "step-values"),
+)
+AT_CLOSE = ("close-hang", "close-stop", "close-exit")
+NOT_FATAL = ("step-flood",)
+HANGS = ("hang", "stop", "SIGSTOP")  # found by a time-out; everything else at once
+
+
+class Fault(NamedTuple):
+    """A fault that happened to a worker of the run."""
+
+    kind: str
+    pid: int
+    time: float
+
+    @property
+    def limit_s(self) -> float:
+        return LIMIT_S if self.kind.rpartition("-")[2] in HANGS else 0.0
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a file that is being written."""
+    try:
+        return [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+    except OSError:
+        return []
 
 
 def markers(run: Path) -> list[dict[str, Any]]:
-    try:
-        lines = (run / "workers.jsonl").read_text().splitlines()
-    except OSError:
-        return []
-    return [json.loads(line) for line in lines if line.endswith("}")]
+    return lines_of(run / "workers.jsonl")
 
 
-def count(run: Path, marker: str) -> int:
-    return sum(line["marker"] == marker for line in markers(run))
-
-
-def training_pids(run: Path) -> list[int]:
-    """Workers 1 to 8 play for training; 0 went ahead, later ones evaluate."""
-    newest = {line["worker"]: line["pid"] for line in markers(run) if 1 <= line["worker"] <= 8}
-    return list(newest.values())
+def training_workers(run: Path) -> dict[int, int]:
+    """Pids by number. Workers 1 to 8 play for training; 0 went ahead, later ones evaluate."""
+    return {line["worker"]: line["pid"] for line in markers(run) if 1 <= line["worker"] <= 8}
 
 
 def inject(kind: str, number: int, tickets: Path, run: Path) -> None:
+    """A ticket for whoever comes to that place first, or a signal; a worker is killed to let its replacement import
+    or build."""
+    pids = list(training_workers(run).values())
+    victim = pids[number % len(pids)]
     if kind.startswith("SIG"):
-        pids = training_pids(run)
-        os.kill(pids[number % len(pids)], getattr(signal, kind))
-    else:
-        draw_tickets(tickets / kind, 1)
+        with (tickets / "happened.jsonl").open("a") as file:
+            file.write(json.dumps({"time": time.time(), "pid": victim, "kind": kind}) + "\n")
+        os.kill(victim, getattr(signal, kind))
+        return
+    draw_tickets(tickets / kind, 1)
+    if kind.startswith(("import", "build")):
+        os.kill(victim, signal.SIGKILL)
 
 
-def start(folder: Path, iterations: int) -> subprocess.Popen[bytes]:
+def start(folder: Path) -> subprocess.Popen[bytes]:
     options = {
         "backend": "workers",
-        "world.kwargs": json.dumps({"folder": str(folder / "tickets")}),
         "run.root": str(folder),
         "run.name": "run",
-        "run.iterations": iterations,
+        "run.iterations": 1_000_000,
         "evaluation.every": 0,
         "evaluation.final_episodes": 8,
-        "workers.step_s": STEP_S,
         "workers.respawns": 100,
         "run.tensorboard": "false",
+        **{f"workers.{phase}_s": LIMIT_S for phase in ("import", "build", "reset", "step", "close")},
     }
     words = [f"--{name}={value}" for name, value in options.items()]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
-    command = [
-        sys.executable,
-        "-m",
-        "holdfast.cli",
-        "train",
-        "faulty_cartpole:FaultyCartPole",
-        "--quiet",
-        "--no-report",
-    ]
+    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "FAULTS": str(folder / "tickets")}
+    world = "faulty_cartpole:FaultyCartPole"
+    command = [sys.executable, "-m", "holdfast.cli", "train", world, "--quiet", "--no-report"]
     return subprocess.Popen([*command, *words], env=environment)
 
 
@@ -89,40 +111,69 @@ def main() -> None:
 def under_fire(folder: Path, faults: int) -> dict[str, Any]:
     run, tickets = folder / "run", folder / "tickets"
     tickets.mkdir()
-    process = start(folder, iterations=10 * faults)
-    while not (run / "metrics.jsonl").exists() or not (run / "metrics.jsonl").stat().st_size:
+    process = start(folder)
+    while not lines_of(run / "metrics.jsonl"):
         time.sleep(0.1)
         assert process.poll() is None, "the run ended before the first fault"
-    injected = []
-    for number in range(faults):
-        kind, before = KINDS[number % len(KINDS)], count(run, "respawned")
-        inject(kind, number, tickets, run)
-        injected.append(kind)
-        while count(run, "respawned") == before and process.poll() is None:
-            time.sleep(0.05)
-        if process.poll() is not None:
+    for number in range(faults - len(AT_CLOSE)):
+        inject(KINDS[number % len(KINDS)], number, tickets, run)
+        if not settled(process, run, tickets, number + 1):
             break
-        time.sleep(0.3)
-    played = _seen(run)
+    for kind in AT_CLOSE:
+        draw_tickets(tickets / kind, 1)
     process.send_signal(signal.SIGINT)  # enough: end as a user would
-    status = process.wait()
+    return judged(run, tickets, faults, process.wait())
+
+
+def settled(process: subprocess.Popen[bytes], run: Path, tickets: Path, happened: int) -> bool:
+    """Wait until so many faults have happened, every lost worker is ready, and the run has gone on since."""
+    wanted = 0
+    while process.poll() is None:
+        time.sleep(0.05)
+        found = faults_of(tickets)
+        if len(found) < happened:
+            continue
+        pids = set(training_workers(run).values())
+        ready = {line["pid"] for line in markers(run) if line["marker"] == "baton_back"}
+        lost = {fault.pid for fault in found if fault.kind not in NOT_FATAL}
+        iteration = lines_of(run / "metrics.jsonl")[-1]["iteration"]
+        if pids & lost or not pids <= ready:
+            wanted = iteration + 1
+        elif (wanted and iteration >= wanted) or found[-1].kind in NOT_FATAL:
+            return True
+    return False
+
+
+def faults_of(tickets: Path) -> list[Fault]:
+    return [Fault(**line) for line in lines_of(tickets / "happened.jsonl")]
+
+
+def judged(run: Path, tickets: Path, faults: int, status: int) -> dict[str, Any]:
+    found = faults_of(tickets)
+    late = delays(run, found)
+    kinds = [fault.kind for fault in found]
+    episodes = episodes_of(run, tickets)
+    logs = max(path.stat().st_size for path in (run / "workers").iterdir())
+    left = [pid for pid in {line["pid"] for line in markers(run)} if Path(f"/proc/{pid}").exists()]
+    good = status == 130 and len(found) == faults and not left and logs < 2 * LONGEST_LOG
     return {
-        "faults": len(injected),
-        "survived": status == 130 and len(injected) == faults and played["uncounted_finished_episodes"] <= 0,
+        "faults": len(found),
+        "survived": bool(good and episodes["lost_finished_episodes"] == 0 and max(late) < ALLOWED_S),
+        "kinds": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
         "exit_status": status,
-        **_seen(run),
-        **_delays(run),
+        "processes_left": len(left),
+        **episodes,
+        "replaced": len(late),
+        "replaced_s_beyond_time_out": {"median": median(late), "worst": max(late)},
     }
 
 
-def _seen(run: Path) -> dict[str, Any]:
+def episodes_of(run: Path, tickets: Path) -> dict[str, Any]:
     """Episodes the environments of training finished, and those the run counted."""
-    last = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])
+    last = lines_of(run / "metrics.jsonl")[-1]
     training = {line["pid"] for line in markers(run) if 1 <= line["worker"] <= 8}
-    finished = 0
-    for path in (run.parent / "tickets").glob("finished-*"):
-        if int(path.name.partition("-")[2]) in training:
-            finished += len(path.read_text().splitlines())
+    files = [path for path in tickets.glob("finished-*") if int(path.name.partition("-")[2]) in training]
+    finished = sum(len(path.read_text().splitlines()) for path in files)
     lost = [line for line in markers(run) if line["marker"] == "killed" and 1 <= line["worker"] <= 8]
     cut = sum(line["phase"] == "step" for line in lost)
     return {
@@ -130,21 +181,27 @@ def _seen(run: Path) -> dict[str, Any]:
         "episodes_counted": last["episodes"],
         "episodes_finished_by_environments": finished,
         "episodes_cut_with_their_worker": cut,
-        "uncounted_finished_episodes": finished + cut - last["episodes"],
+        "lost_finished_episodes": finished + cut - last["episodes"],
     }
 
 
-def _delays(run: Path) -> dict[str, Any]:
-    """Seconds from a worker's loss to the readiness of its replacement; `killed` comes after the time-out."""
-    lost: dict[int, float] = {}
-    delays = []
-    for line in markers(run):
-        if line["marker"] == "killed" and "reason" in line and "given up" not in line["reason"]:
-            lost[line["worker"]] = line["time"]
-        elif line["marker"] == "ready" and line["worker"] in lost:
-            delays.append(line["time"] - lost.pop(line["worker"]))
-    delays.sort()
-    return {"replaced": len(delays), "replace_s_median": delays[len(delays) // 2], "replace_s_worst": delays[-1]}
+def delays(run: Path, found: list[Fault]) -> list[float]:
+    """Seconds from each fault to the readiness of the next worker in that place, without the time-out."""
+    told = markers(run)
+    number = {line["pid"]: line["worker"] for line in told}
+    late = []
+    for fault in found:
+        ready = [
+            line["time"]
+            for line in told
+            if line["marker"] == "ready"
+            and line["worker"] == number[fault.pid]
+            and line["pid"] != fault.pid
+            and line["time"] > fault.time
+        ]
+        if fault.kind not in (*NOT_FATAL, *AT_CLOSE):
+            late.append(min(ready, default=float("inf")) - fault.time - fault.limit_s)
+    return late
 
 
 if __name__ == "__main__":

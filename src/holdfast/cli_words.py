@@ -142,6 +142,7 @@ def doctor_backends(verb: Parser) -> None:
     verb.add_argument("--only", metavar="NAMES", default="", help="console, nes_py, gym, drills (default: all)")
     verb.add_argument("--parallel", type=int, default=1, help="workers that build at once (default 1)")
     verb.add_argument("--rows", metavar="FILE", help="write one JSON line per trial to this file")
+    verb.add_argument("--resume", action="store_true", help="count the trials that --rows FILE already has")
     verb.add_argument("--json", action="store_true", help="print one JSON object")
 
 

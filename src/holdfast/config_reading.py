@@ -155,9 +155,14 @@ def _read(
     if problems:
         raise ConfigError(problems)
     lanes = config.rollout.lanes
-    if is_supervised(config.world) and not complete and "rollout.lanes" not in explicit:
+    if is_supervised(config.world) and not complete and "rollout.lanes" not in _chosen_for_workers(explicit, texts):
         lanes = WORKER_LANES
     return resolved(config, lanes), explicit
+
+
+def _chosen_for_workers(explicit: frozenset[str], texts: dict[str, str]) -> frozenset[str]:
+    """What was set knowing that every lane is a process: a preset did not if the backend was typed."""
+    return frozenset(texts) if "world.backend" in texts else explicit
 
 
 def _given(table: dict[str, Any], section: str, key: str) -> Any:

@@ -29,6 +29,7 @@ from tests.conftest import small_config
 OPTIONS = {"memory.auto": "true", "rollout.lanes": "16", "rollout.steps": "64", "learner.minibatch": "256"}
 LADDER = [
     Rung(16, 64, 256),
+    Rung(16, 64, 128, pieces=2),
     Rung(16, 32, 128),
     Rung(12, 32, 128),
     Rung(8, 32, 128),
@@ -37,7 +38,7 @@ LADDER = [
 
 
 def sizes(config: Config) -> Rung:
-    return Rung(config.rollout.lanes, config.rollout.steps, config.learner.minibatch)
+    return Rung(config.rollout.lanes, config.rollout.steps, config.learner.minibatch, config.learner.grad_accum)
 
 
 def test_the_rungs_are_those_that_were_promised() -> None:
@@ -55,7 +56,9 @@ def test_every_rung_is_a_configuration_that_works_and_no_larger(lanes: int, step
     assert len(set(found)) == len(found)
     for above, below in pairwise(found):
         check_against_world(on_rung(config, below), frozenset(), world.spec)
-        assert below.lanes * below.steps < above.lanes * above.steps and below.minibatch <= found[0].minibatch
+        smaller_batch = below.lanes * below.steps < above.lanes * above.steps
+        same_step = below[:2] == above[:2] and below.minibatch * below.pieces == above.minibatch * above.pieces
+        assert smaller_batch != same_step and below.minibatch <= found[0].minibatch
         assert below.lanes >= min(lanes, 2) and below.steps >= min(steps, 16)
 
 
@@ -67,7 +70,7 @@ def run_with(folder: Path, monkeypatch: pytest.MonkeyPatch, fits: int, kind: Exc
 
     def collect(world: Any, learners: Any, batches: Any, *rest: Any) -> Any:
         (batch,), (learner,) = batches.values(), learners.values()
-        rung = Rung(batch.rows, batch.steps, learner.config.minibatch)
+        rung = Rung(batch.rows, batch.steps, learner.config.minibatch, learner.config.grad_accum)
         collect.count += 1  # type: ignore[attr-defined]
         if LADDER.index(rung) < fits and collect.count % at == 0:  # type: ignore[attr-defined]
             raise kind
@@ -116,14 +119,14 @@ def test_other_errors_and_runs_without_the_ladder_are_left_alone(
 def test_a_rung_that_would_not_fit_is_not_even_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = small_config(**OPTIONS)
     need = [batch_bytes(rung, roles_of(config), 0) for rung in LADDER]
-    assert need == sorted(set(need), reverse=True)
+    assert need[0] == need[1] and need[1:] == sorted(set(need), reverse=True)  # the batch is the same
 
     class Memory:
-        available = need[1]
+        available = need[2]
 
     monkeypatch.setattr("holdfast.runs.ladder.psutil.virtual_memory", Memory)
     run, _ = run_with(tmp_path, monkeypatch, 0, MemoryError())
-    assert sizes(config_of(run)) == LADDER[1]
+    assert sizes(config_of(run)) == LADDER[2]
 
 
 def test_the_forecast_is_what_batches_really_take() -> None:

@@ -1,7 +1,8 @@
 """The memory ladder: out of memory, a run goes back to its last checkpoint and goes on with a smaller batch.
 
-Each rung needs less memory than the one above it: fewer steps or lanes are collected at once. What is learned then
-differs, so the run says that it is not an exact resume.
+Each rung needs less memory than the one above it. The first only splits minibatches and averages their gradients before
+a step, which is the same arithmetic up to rounding; from the second on fewer steps or lanes are collected at once, and
+what is learned differs.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ class Rung(NamedTuple):
     lanes: int
     steps: int
     minibatch: int
+    pieces: int = 1  # minibatches whose gradients are averaged into one step
 
     def __str__(self) -> str:
-        return f"{self.lanes} lanes x {self.steps} steps, minibatches of {self.minibatch}"
+        split = f", {self.pieces} to a step" if self.pieces > 1 else ""
+        return f"{self.lanes} lanes x {self.steps} steps, minibatches of {self.minibatch}{split}"
 
 
 def rungs(config: Config, roles: Sequence[Role]) -> list[Rung]:
@@ -47,12 +50,20 @@ def rungs(config: Config, roles: Sequence[Role]) -> list[Rung]:
     half, quarter = max(steps // 2, min(steps, FEWEST_STEPS)), max(steps // 4, min(steps, FEWEST_STEPS))
     fewest = min(lanes, FEWEST_LANES)
     three_quarters, half_lanes = max(3 * lanes // 4, fewest), max(lanes // 2, fewest)
-    found = [Rung(lanes, steps, minibatch)]
+    pieces = config.learner.grad_accum
+    found = [Rung(lanes, steps, minibatch, pieces), *_split(config, roles)]
     for size in [(lanes, half), (three_quarters, half), (half_lanes, half), (half_lanes, quarter)]:
         if size != found[-1][:2]:
             fitting = fitting_minibatch(config, roles, *size, max(1, minibatch // 2))
-            found.append(Rung(*size, fitting))
+            found.append(Rung(*size, fitting, pieces))
     return list(dict.fromkeys(found))
+
+
+def _split(config: Config, roles: Sequence[Role]) -> list[Rung]:
+    """Half the minibatch, twice as many to a step, where minibatches are halved without a rest."""
+    lanes, steps, half = config.rollout.lanes, config.rollout.steps, config.learner.minibatch // 2
+    halves = config.learner.minibatch == 2 * half > 0 and fitting_minibatch(config, roles, lanes, steps, half) == half
+    return [Rung(lanes, steps, half, 2 * config.learner.grad_accum)] if halves else []
 
 
 def fitting_minibatch(config: Config, roles: Sequence[Role], lanes: int, steps: int, most: int) -> int:
@@ -69,7 +80,7 @@ def on_rung(config: Config, rung: Rung) -> Config:
     return dataclasses.replace(
         config,
         rollout=dataclasses.replace(config.rollout, lanes=rung.lanes, steps=rung.steps),
-        learner=dataclasses.replace(config.learner, minibatch=rung.minibatch),
+        learner=dataclasses.replace(config.learner, minibatch=rung.minibatch, grad_accum=rung.pieces),
     )
 
 

@@ -25,9 +25,9 @@ HEAD = f"{'backend':<9}{'success':>10}{'95 % interval':>16}" + "".join(f"{phase 
 
 def doctor_backends(arguments: argparse.Namespace) -> int:
     """Exit status 0 when every trial and every drill succeeded."""
-    chosen = _chosen(arguments)
-    with tempfile.TemporaryDirectory(prefix="holdfast-trials-") as folder, _rows(arguments.rows) as rows:
-        table = {name: _tried(name, arguments, Path(folder), rows) for name in chosen if name != DRILLS}
+    chosen, before = _chosen(arguments), _done(arguments)
+    with tempfile.TemporaryDirectory(prefix="holdfast-trials-") as folder, _rows(arguments) as rows:
+        table = {name: _tried(name, arguments, before, Path(folder), rows) for name in chosen if name != DRILLS}
         drilled = _drilled(Path(folder) / DRILLS, arguments.json) if DRILLS in chosen else []
     if arguments.json:
         print(json.dumps({"backends": table, "drills": [one._asdict() for one in drilled]}))
@@ -54,17 +54,40 @@ def _chosen(arguments: argparse.Namespace) -> list[str]:
     return names
 
 
-def _rows(path: str | None) -> IO[str]:
+def _rows(arguments: argparse.Namespace) -> IO[str]:
+    path = arguments.rows or "/dev/null"
     try:
-        return open(path or "/dev/null", "w")
+        return open(path, "a" if arguments.resume else "w")
     except OSError as error:
         raise ConfigError([f"--rows {path}: {error.strerror}"]) from error
 
 
-def _tried(name: str, arguments: argparse.Namespace, folder: Path, rows: IO[str]) -> dict[str, Any]:
+def _done(arguments: argparse.Namespace) -> list[Trial]:
+    """The trials that --resume goes on from: whole lines of the file, made with the same numbers."""
+    if not arguments.resume:
+        return []
+    if not arguments.rows:
+        raise ConfigError(["--resume goes on with the trials of a file: name it with --rows"])
+    try:
+        lines = Path(arguments.rows).read_text().splitlines() if Path(arguments.rows).exists() else []
+        found = [Trial(**json.loads(line)) for line in lines]
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError([f"--rows {arguments.rows} cannot be resumed: {error}"]) from error
+    wanted = (arguments.lanes, arguments.steps)
+    other = {(trial.lanes, trial.steps) for trial in found} - {wanted}
+    if other:
+        lanes, steps = min(other)
+        raise ConfigError([f"--rows {arguments.rows} has trials of --lanes {lanes} --steps {steps}: give the same"])
+    return found
+
+
+def _tried(
+    name: str, arguments: argparse.Namespace, before: list[Trial], folder: Path, rows: IO[str]
+) -> dict[str, Any]:
     settings = WorkerSettings(start_parallel=arguments.parallel)
-    done: list[Trial] = []
-    for trial in trials(name, arguments.trials, arguments.lanes, arguments.steps, settings, folder):
+    done = [trial for trial in before if trial.backend == name][: arguments.trials]
+    numbers = range(len(done), arguments.trials)
+    for trial in trials(name, numbers, arguments.lanes, arguments.steps, settings, folder):
         done.append(trial)
         rows.write(json.dumps(trial._asdict()) + "\n")
         rows.flush()

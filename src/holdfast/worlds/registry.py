@@ -16,6 +16,7 @@ OURS = {
     "pursuit": "holdfast.worlds.pursuit.world:Pursuit",
     "mario": "holdfast.worlds.mario.world:Mario",
 }
+IN_WORKERS = {"mario": "holdfast.worlds.mario.emulated:EmulatedMario"}  # ours that can run in workers
 
 
 def _is_foreign(name: str) -> bool:
@@ -52,6 +53,8 @@ def make_world(
 ) -> World:
     """Construct a world; call `reset()` on it before the first step. Only worlds in workers use the supervisor."""
     if is_supervised(settings):
+        if name in IN_WORKERS:
+            return import_path(IN_WORKERS[name])(settings, lanes, seed, threads, supervisor)
         from holdfast.worlds.workers.world import WorkerWorld
 
         return WorkerWorld(name, settings, lanes, seed, threads, supervisor)

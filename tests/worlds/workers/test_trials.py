@@ -12,8 +12,10 @@ from holdfast.cli import run
 from holdfast.errors import ConfigError
 from holdfast.views.doctor_backends import summary_of
 from holdfast.worlds.workers.drills import drill
-from holdfast.worlds.workers.trials import GAME, RIGHT_ACTION, Trial, places
+from holdfast.worlds.workers.trials import RIGHT_ACTION, Trial, places
 from tests.worlds.workers.places import living, markers, world
+
+GAME = "holdfast.worlds.workers.mario_nes_py:SuperMario"
 
 
 def test_a_command_tries_a_backend_and_tells_the_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,6 +27,12 @@ def test_a_command_tries_a_backend_and_tells_the_rate(tmp_path: Path, capsys: py
     assert 0.3 < table["low"] < 0.4  # Wilson's interval of 2 in 2
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     assert [(line["ok"], line["phase"], line["markers"]["ready"]) for line in lines] == [(True, "close", 3)] * 2
+    assert run([*words, "--rows", str(rows), "--resume"]) == 0  # all are done
+    assert json.loads(capsys.readouterr().out)["backends"]["gym"] == table
+    with pytest.raises(ConfigError, match="--lanes 2 --steps 5"):
+        run([*words, "--steps", "6", "--rows", str(rows), "--resume"])
+    with pytest.raises(ConfigError, match="--rows"):
+        run([*words, "--resume"])
 
 
 @pytest.mark.parametrize("words", [["--trials", "0"], ["--lanes", "-1"], ["--only", "gim"], ["--rows", "/no/such/f"]])
@@ -35,8 +43,8 @@ def test_bad_numbers_and_names_are_refused(words: list[str]) -> None:
 
 def test_failed_trials_count_but_have_no_timings() -> None:
     seconds = {"build": 1.0, "reset": 1.0, "step": 1.0, "close": 1.0}
-    good = Trial("gym", 0, True, "close", seconds, 10.0, {}, "")
-    bad = Trial("gym", 1, False, "build", {"build": 99.0}, 0.0, {}, "WorkerFailed: hung")
+    good = Trial("gym", 0, 8, 50, True, "close", seconds, 10.0, {}, "")
+    bad = Trial("gym", 1, 8, 50, False, "build", {"build": 99.0}, 0.0, {}, "WorkerFailed: hung")
     row = summary_of([good, bad, good])
     assert (row["ok"], row["trials"], row["seconds"]["build"]["p99"]) == (2, 3, 1.0)
 

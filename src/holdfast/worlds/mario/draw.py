@@ -56,7 +56,7 @@ def picture(world: Mario, lane: int) -> np.ndarray:
     """[240, 384, 3]."""
     row, track = world.state.console[lane], world.state.track[lane]
     canvas = Image.new("RGB", (COLUMNS + PANEL, LINES), BACK)
-    canvas.paste(Image.fromarray(screen(row, world.words[lane], world.fixed.rom)), (0, 0))
+    canvas.paste(Image.fromarray(world.screen(lane)), (0, 0))
     pen, font = ImageDraw.Draw(canvas), ImageFont.load_default(11)
     for line, text in enumerate(fact_lines(row, track, int(world.clock.t[lane]))):
         pen.text((COLUMNS + 8, 6 + 14 * line), text, INK, font)

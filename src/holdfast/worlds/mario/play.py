@@ -8,8 +8,8 @@ import numpy as np
 
 from holdfast.worlds.memory import aligned
 
-GOES_ON, FLAG, CASTLE, PIT, CLOCK, DEATH, MAZE, WARP, STAGNATION, TIMEOUT = range(10)
-REASONS = ("goes on", "flag", "castle", "pit", "clock", "death", "maze", "warp", "stagnation", "timeout")
+GOES_ON, FLAG, CASTLE, PIT, CLOCK, DEATH, MAZE, WARP, STAGNATION, TIMEOUT, WORKER = range(11)
+REASONS = ("goes on", "flag", "castle", "pit", "clock", "death", "maze", "warp", "stagnation", "timeout", "worker")
 
 BASE, SCORE, DISTANCE, MILESTONE, END = range(5)
 TERMS = ("base", "score", "distance", "milestone", "end")
@@ -33,7 +33,7 @@ COLUMNS = (
     "forced_steps",
     "room_x",
     *(f"paid_{term}" for term in TERMS),
-    *(f"end_{reason}" for reason in REASONS[1:]),
+    *(f"end_{reason}" for reason in REASONS[1:WORKER]),  # a worker can only be lost where there are some
 )
 FIRST_TERM = COLUMNS.index("paid_base")
 FIRST_REASON = COLUMNS.index("end_flag")

@@ -40,6 +40,7 @@ from holdfast.worlds.mario.play import (
     STICKY,
     TIMEOUT,
     TRACKED,
+    WORKER,
 )
 from holdfast.worlds.mario.reward import balance, pay
 from holdfast.worlds.mario.sight import see_compact, see_wide
@@ -79,20 +80,32 @@ def place_in_script(lane, rules, length):  # type: ignore[no-untyped-def]
     return np.int64(0 if begins else length)
 
 
-@kernel
-def begin_lane(row, words, track, paid, lane, fixed, rules, key, level):  # type: ignore[no-untyped-def]
-    """The start of a stage, then some frames without a button, so that no two episodes are quite the same."""
-    place = choose_place(key, level, fixed.cumulated)
-    copy_row(fixed.starts[place], row)
-    track[STAGE_NUMBER] = fixed.stages[place]
-    for _ in range(integer(key, NOOP_STREAM, 0, level[NOOPS] + 1.0)):
-        run(row, words, track, fixed, rules, np.int64(0))
+@inlined
+def choose_noops(key, level):  # type: ignore[no-untyped-def]
+    """Frames without a button, so that no two episodes are quite the same."""
+    return integer(key, NOOP_STREAM, 0, level[NOOPS] + 1.0)
+
+
+@inlined
+def open_episode(row, track, paid, lane, fixed, rules, place):  # type: ignore[no-untyped-def]
+    """The accounts of an episode whose first frame is in the row."""
     open_accounts(row, track, paid)
     track[STAGE_NUMBER] = fixed.stages[place]
     track[ROOMS] = -1 if rules.from_title else 0  # the first room is loaded then, too
     if rules.milestone_every > 0:
         track[MILESTONES] = track[MAX_X] // rules.milestone_every
     lane[SCRIPT_AT] = place_in_script(lane, rules, fixed.script.shape[0])
+
+
+@kernel
+def begin_lane(row, words, track, paid, lane, fixed, rules, key, level):  # type: ignore[no-untyped-def]
+    """The start of a stage, then the frames without a button."""
+    place = choose_place(key, level, fixed.cumulated)
+    copy_row(fixed.starts[place], row)
+    track[STAGE_NUMBER] = fixed.stages[place]
+    for _ in range(choose_noops(key, level)):
+        run(row, words, track, fixed, rules, np.int64(0))
+    open_episode(row, track, paid, lane, fixed, rules, place)
 
 
 @kernel
@@ -123,22 +136,22 @@ def limit_reached(track, rules, t):  # type: ignore[no-untyped-def]
     return TIMEOUT if t >= rules.max_steps else GOES_ON
 
 
-@kernel
-def step_lane(row, words, track, fixed, rules, pressed, before, t):  # type: ignore[no-untyped-def]
-    """The game's part of a step: the reason of its end, points of the game, points of its score, distance to pay."""
-    track[STAGNANT] += 1
-    track[GROUND] = 0
+@inlined
+def run_lane(row, words, track, fixed, rules, pressed, before):  # type: ignore[no-untyped-def]
+    """The game's part of a step: the reason of its end, the game's points, distance to pay."""
     reason, base, distance = play_step(row, words, track, fixed, rules, pressed, before)
     if reason == GOES_ON and rules.skip_busy:
         reason = skip_waiting(row, words, track, fixed, rules, before)
-    if track[GROUND] > 0:
-        track[STAGNANT] = 0
-    if reason == GOES_ON:
-        reason = limit_reached(track, rules, t)
+    return reason, base, distance
+
+
+@inlined
+def new_points(row, track):  # type: ignore[no-untyped-def]
+    """Points of the game's score since the step before."""
     now = facts.score(row)
     points = max(now - track[LAST_SCORE], 0)
     track[LAST_SCORE] = now
-    return reason, base, points, distance
+    return points
 
 
 @kernel
@@ -170,23 +183,36 @@ def begin_episode(clock, play, words, fixed, rules, n):  # type: ignore[no-untyp
     begin_lane(play.console[n], words[n], track, paid, lane, fixed, rules, clock.episode_key[n], clock.level[n])
 
 
-@kernel
-def play_lane(clock, play, words, fixed, rules, player, actions, before, n):  # type: ignore[no-untyped-def]
-    """Everything of a step but what is seen; the lane's flags say whether its episode is over."""
+@inlined
+def press(clock, play, fixed, rules, player, actions, n):  # type: ignore[no-untyped-def]
+    """The first part of a step: the buttons to hold."""
     clock.t[n] += 1
-    row, track, paid, lane = play.console[n], play.track[n], play.paid[n], play.lane[n]
+    track = play.track[n]
     sticky = clock.level[n, STICKY]
     draw = uniform(clock.episode_key[n], STICKY_STREAM, clock.t[n]) if sticky > 0.0 else 1.0
-    pressed, forced = choose_buttons(track, lane, fixed, rules, actions[n, 0], sticky, draw)
+    pressed, forced = choose_buttons(track, play.lane[n], fixed, rules, actions[n, 0], sticky, draw)
     player.forced[n, 0] = forced
     track[FORCED] += 1 if forced else 0
-    reason, base, points, distance = step_lane(row, words[n], track, fixed, rules, pressed, before[n], clock.t[n])
+    track[STAGNANT] += 1
+    track[GROUND] = 0
+    return pressed
+
+
+@inlined
+def settle(clock, play, rules, player, reason, base, distance, n):  # type: ignore[no-untyped-def]
+    """The last part of a step, after the game's own: limits, pay, and the numbers of an episode that is over."""
+    row, track, paid, lane = play.console[n], play.track[n], play.paid[n], play.lane[n]
+    if track[GROUND] > 0:
+        track[STAGNANT] = 0
+    if reason == GOES_ON:
+        reason = limit_reached(track, rules, clock.t[n])
     lane[GROUND_PX] += track[GROUND]
+    points = new_points(row, track)
     player.reward[n, 0] = pay(
         track, paid, rules, lane[LANE_STEPS], play.distance_weight[n], base, points, distance, reason
     )
     lane[LANE_STEPS] += 1
-    cut = reason == TIMEOUT or (reason == STAGNATION and not rules.stagnation_terminal)
+    cut = reason in (TIMEOUT, WORKER) or (reason == STAGNATION and not rules.stagnation_terminal)
     clock.terminated[n] = reason != GOES_ON and not cut
     clock.truncated[n] = cut
     if reason != GOES_ON:
@@ -194,6 +220,15 @@ def play_lane(clock, play, words, fixed, rules, player, actions, before, n):  # 
         play.ended_stage[n] = track[STAGE_NUMBER]
         play.ended_reason[n] = reason
         note_end(row, track, paid, clock.ended[n], clock.t[n], reason)
+
+
+@kernel
+def play_lane(clock, play, words, fixed, rules, player, actions, before, n):  # type: ignore[no-untyped-def]
+    """Everything of a step but what is seen; the lane's flags say whether its episode is over."""
+    pressed = press(clock, play, fixed, rules, player, actions, n)
+    track = play.track[n]
+    reason, base, distance = run_lane(play.console[n], words[n], track, fixed, rules, pressed, before[n])
+    settle(clock, play, rules, player, reason, base, distance, n)
 
 
 @inlined

@@ -16,6 +16,9 @@ MOST_STEPS = 1_000_000
 class MarioSettings:
     """Super Mario Bros, from the start of a stage to its flag or axe."""
 
+    backend: Literal["console", "nes_py"] = option(
+        "console", "console: our own, all lanes in this process; nes_py: that emulator, a supervised process per lane"
+    )
     rom: str = option("", "path of the ROM; empty: look for it; own: the project's own small cartridge")
     stages: str = option("1-1", "which stages episodes begin in: 1-1, a list 1-1,1-3, a world 1-*, or all")
     stage_weights: Literal["uniform", "need"] = option(

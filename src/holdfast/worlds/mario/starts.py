@@ -6,6 +6,7 @@ the black screen is cut short. Every reset is a copy of such a row.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ def make_game(rom: GameRom) -> Game:
 
 
 class Lane:
-    """One console on its own, stepped from Python."""
+    """One of our consoles on its own, stepped from Python."""
 
     def __init__(self, game: Game, row: np.ndarray) -> None:
         self.game = game
@@ -51,6 +52,11 @@ class Lane:
             run_frame(self.row, self.words, *self.game)
         self.frames += frames
 
+    def follow(self, plan: Iterator[int]) -> None:
+        """Hold the buttons that a plan says, frame by frame."""
+        for buttons in plan:
+            self.press(buttons)
+
 
 def at_title(row: np.ndarray) -> bool:
     return facts.mode(row) == facts.TITLE and row[facts.TASK] == facts.RUNNING and row[facts.SCREEN_OFF] == 0
@@ -60,13 +66,18 @@ def ready(row: np.ndarray) -> bool:
     return bool(facts.in_play(row) and facts.routine(row) == facts.CONTROL)
 
 
+def to_title(row: np.ndarray, path: str) -> Iterator[int]:
+    """What to hold, frame by frame, from power-on to the title screen, before the attract demo."""
+    for _ in range(TITLE_FRAMES):
+        if at_title(row):
+            return
+        yield 0
+    raise StageError(f"{path}: no title screen within {TITLE_FRAMES} frames of power-on")
+
+
 def title_lane(rom: GameRom, game: Game) -> Lane:
-    """A console at the title screen, before the attract demo."""
     lane = Lane(game, power_on_row(rom.cartridge))
-    while not at_title(lane.row):
-        if lane.frames >= TITLE_FRAMES:
-            raise StageError(f"{rom.path}: no title screen within {TITLE_FRAMES} frames of power-on")
-        lane.press(0)
+    lane.follow(to_title(lane.row, rom.path))
     return lane
 
 
@@ -76,20 +87,30 @@ def choose(row: np.ndarray, number: int) -> None:
     row[facts.WORLD], row[facts.LEVEL], row[facts.AREA] = wanted.world - 1, wanted.level - 1, wanted.area - 1
 
 
-def start_row(title: Lane, number: int) -> np.ndarray:
-    """The row at a stage's first controlled frame."""
-    lane = Lane(title.game, title.row)
-    choose(lane.row, number)
+def to_start(row: np.ndarray, number: int) -> Iterator[int]:
+    """What to hold from the title screen to a stage's first controlled frame, which must be as it should. Writes to the
+    row between frames."""
+    choose(row, number)
     for _ in range(START_FRAMES):
-        lane.press(BITS["START"])
-        if facts.mode(lane.row) == facts.PLAY:
+        yield BITS["START"]
+        if facts.mode(row) == facts.PLAY:
             break
     for _ in range(LOADING_FRAMES):
-        if ready(lane.row):
-            return lane.row
-        facts.shorten_waits(lane.row)
-        lane.press(0)
-    raise StageError(f"stage {STAGES[number]} did not begin within {LOADING_FRAMES} frames of START")
+        if ready(row):
+            break
+        facts.shorten_waits(row)
+        yield 0
+    else:
+        raise StageError(f"stage {STAGES[number]} did not begin within {LOADING_FRAMES} frames of START")
+    problems = start_problems(row, number)
+    if problems:
+        raise StageError(f"stage {STAGES[number]} did not start as it should: {'; '.join(problems)}")
+
+
+def start_row(title: Lane, number: int) -> np.ndarray:
+    lane = Lane(title.game, title.row)
+    lane.follow(to_start(lane.row, number))
+    return lane.row
 
 
 def start_problems(row: np.ndarray, number: int) -> list[str]:
@@ -130,12 +151,5 @@ def start_rows(rom: GameRom, game: Game, numbers: tuple[int, ...]) -> np.ndarray
     """[stages, bytes]; made once per process."""
     for number in numbers:
         if (rom.sha1, number) not in _ROWS:
-            _ROWS[rom.sha1, number] = _checked(start_row(_title(rom, game), number), number)
+            _ROWS[rom.sha1, number] = start_row(_title(rom, game), number)
     return np.stack([_ROWS[rom.sha1, number] for number in numbers])
-
-
-def _checked(row: np.ndarray, number: int) -> np.ndarray:
-    problems = start_problems(row, number)
-    if problems:
-        raise StageError(f"stage {STAGES[number]} did not start as it should: {'; '.join(problems)}")
-    return row

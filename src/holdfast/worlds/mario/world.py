@@ -20,7 +20,7 @@ from holdfast.worlds.mario.rom import open_rom
 from holdfast.worlds.mario.script import forward_buttons, read_script
 from holdfast.worlds.mario.settings import MarioSettings, make_rules
 from holdfast.worlds.mario.stages import STAGES, read_stages, stage
-from holdfast.worlds.mario.starts import make_game, start_rows, title_rows
+from holdfast.worlds.mario.starts import Game, make_game, start_rows, title_rows
 from holdfast.worlds.nes import by_address
 from holdfast.worlds.nes.view import View, plan_view
 from holdfast.worlds.spaces import Discrete, Observations
@@ -81,7 +81,7 @@ class Mario(ArrayWorld):
         self.stages = read_stages(settings.stages)
         self.fixed = self._make_fixed()
         state = make_play(lanes, self.fixed.starts.shape[1])
-        super().__init__(mario_spec(settings), lanes, seed, threads, state)
+        super().__init__(self._make_spec(), lanes, seed, threads, state)
         self.words = self.state.console.view(np.int64)
         self.pictured = settings.obs == "pixels"
         self.before = np.zeros((lanes, self.state.console.shape[1] if self.pictured else 0), np.uint8)
@@ -93,16 +93,23 @@ class Mario(ArrayWorld):
         self.longest = self._longest_episode()
         self._compile()
 
+    def _make_spec(self) -> WorldSpec:
+        return mario_spec(self.settings)
+
     def _make_fixed(self) -> Fixed:
-        settings, game = self.settings, make_game(self.rom)
-        script = read_script(settings.script, self.buttons, settings.frame_skip, settings.auto_start)
+        game = make_game(self.rom)
         with announced("NES machine", by_address.__file__):
             self.frame_address = by_address.frame_address()
-        make_rows = start_rows if settings.auto_start else title_rows
+        make_rows = start_rows if self.settings.auto_start else title_rows
+        return self._fixed_with(game, make_rows(self.rom, game, self.stages))
+
+    def _fixed_with(self, game: Game, starts: np.ndarray) -> Fixed:
+        settings = self.settings
+        script = read_script(settings.script, self.buttons, settings.frame_skip, settings.auto_start)
         return Fixed(
             rom=game.rom,
             code=game.code,
-            starts=make_rows(self.rom, game, self.stages),
+            starts=starts,
             stages=np.array(self.stages, np.int64),
             cumulated=np.cumsum(np.full(len(self.stages), 1.0 / len(self.stages))),
             areas=np.array([stage(number).area - 1 for number in range(len(STAGES))], np.uint8),
@@ -248,6 +255,12 @@ class Mario(ArrayWorld):
 
     def yardsticks(self) -> dict[str, Act]:
         return {**super().yardsticks(), **scripted.POLICIES}
+
+    def screen(self, lane: int) -> np.ndarray:
+        """The game's own picture, [240, 256, 3]."""
+        from holdfast.worlds.mario.draw import screen
+
+        return screen(self.state.console[lane], self.words[lane], self.fixed.rom)
 
     def draw(self, lane: int) -> np.ndarray:
         """The picture with the held buttons and the facts beside it; see `draw.picture`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from holdfast.options import option
 
-SUPERVISED = ("workers",)  # values of world.backend whose environments run in processes of their own
+SUPERVISED = ("workers", "nes_py")  # values of world.backend whose environments run in processes of their own
 LANES = 8  # rollout.lanes unless set: one process each
 BUDGET_WINDOW_S = 600.0  # `respawns` counts replacements within this time
 LOCK_WAIT_S = 120.0  # for the lock file, then an error

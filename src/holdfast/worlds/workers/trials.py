@@ -16,15 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.errors import HoldfastError, MissingPackage, WorldError
+from holdfast.worlds.api import World
 from holdfast.worlds.gym import PLAYER, GymSettings
 from holdfast.worlds.workers.settings import WorkerSettings
 from holdfast.worlds.workers.supervisor import Supervisor
 from holdfast.worlds.workers.world import WorkerWorld
 
 PHASES = ("build", "reset", "step", "close")
-GAME, CARTPOLE = "holdfast.worlds.workers.mario_nes_py:SuperMario", "gym:CartPole-v1"
+CARTPOLE = "gym:CartPole-v1"
 X_PAGE, X_PIXEL = 0x006D, 0x0086  # where the game keeps Mario's place in the level
-RIGHT_ACTION, RIGHT_BUTTON, START_BUTTON = 1, 128, 8
+RIGHT_ACTION, RIGHT_BUTTON, START_BUTTON = 1, 128, 8  # the first of the sets of actions
 FRAME_SKIP = 4
 BOOT_FRAMES, LOADING_FRAMES = 40, 200  # from power-on to the title; from START to control
 TRIAL_S = 600.0  # hard: a trial that takes longer ends the whole command with a traceback
@@ -35,6 +36,8 @@ class Trial(NamedTuple):
 
     backend: str
     trial: int
+    lanes: int
+    steps: int
     ok: bool
     phase: str  # the last one reached
     seconds: dict[str, float]
@@ -69,33 +72,63 @@ class Pool:
 
 
 class WorkerPool(Pool):
-    """A world in workers; random actions, or RIGHT where the RAM shows where Mario is."""
+    """Something in workers, with a supervisor of its own."""
 
-    def __init__(self, name: str, settings: WorkerSettings) -> None:
-        self.name, self.settings = name, settings
-        self.frames_per_step = FRAME_SKIP if name == GAME else 1
+    world: World
+    action: int
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self.settings = settings
 
     def build(self, lanes: int, seed: int, folder: Path) -> None:
         self.supervisor = Supervisor(self.settings, folder)
-        self.world = WorkerWorld(self.name, GymSettings(backend="workers"), lanes, seed, 1, self.supervisor)
+        self.world = self.make(lanes, seed)
+
+    def make(self, lanes: int, seed: int) -> World:
+        raise NotImplementedError
 
     def reset(self) -> None:
         self.world.reset()
 
     def step(self) -> None:
-        action = RIGHT_ACTION if self.name == GAME else int(self.world.clock.t[0]) % 2
-        self.world.step({PLAYER: np.full((self.world.lanes, 1), action, np.int64)})
+        self.world.step({PLAYER: np.full((self.world.lanes, 1), self.action, np.int64)})
 
     def close(self) -> None:
         self.world.close()
         self.supervisor.close()
 
-    def seen(self) -> np.ndarray:
-        return places(self.world.ram()) if self.name == GAME else self.world.player.obs[:, 0].copy()
-
     def markers(self) -> dict[str, int]:
         said = [line["marker"] for line in self.supervisor.markers.since(0.0)]
         return {marker: said.count(marker) for marker in dict.fromkeys(said)}
+
+
+class CartPolePool(WorkerPool):
+    """A Gymnasium environment."""
+
+    action = 0
+
+    def make(self, lanes: int, seed: int) -> World:
+        return WorkerWorld(CARTPOLE, GymSettings(backend="workers"), lanes, seed, 1, self.supervisor)
+
+    def seen(self) -> np.ndarray:
+        return self.world.roles[PLAYER].obs[:, 0].copy()
+
+
+class NesPyPool(WorkerPool):
+    """The Mario world on nes_py, holding RIGHT."""
+
+    frames_per_step = FRAME_SKIP
+    action = RIGHT_ACTION
+
+    def make(self, lanes: int, seed: int) -> World:
+        from holdfast.worlds.mario.emulated import EmulatedMario
+        from holdfast.worlds.mario.settings import MarioSettings
+
+        self.game = EmulatedMario(MarioSettings(backend="nes_py"), lanes, seed, 1, self.supervisor)
+        return self.game
+
+    def seen(self) -> np.ndarray:
+        return places(self.game.state.console)
 
 
 class ConsolePool(Pool):
@@ -136,10 +169,10 @@ def places(ram: np.ndarray) -> np.ndarray:
 
 BACKENDS: dict[str, Callable[[WorkerSettings], Pool]] = {
     "console": lambda settings: ConsolePool(),
-    "nes_py": lambda settings: WorkerPool(GAME, settings),
-    "gym": lambda settings: WorkerPool(CARTPOLE, settings),
+    "nes_py": NesPyPool,
+    "gym": CartPolePool,
 }
-NEEDS = {"console": "gym_super_mario_bros", "nes_py": "gym_super_mario_bros", "gym": "gymnasium"}
+NEEDS = {"console": "gym_super_mario_bros", "nes_py": "nes_py", "gym": "gymnasium"}
 
 
 def missing(backend: str) -> str | None:
@@ -147,8 +180,10 @@ def missing(backend: str) -> str | None:
     return None if importlib.util.find_spec(NEEDS[backend]) else NEEDS[backend]
 
 
-def trials(backend: str, count: int, lanes: int, steps: int, settings: WorkerSettings, root: Path) -> Iterator[Trial]:
-    for number in range(count):
+def trials(
+    backend: str, numbers: range, lanes: int, steps: int, settings: WorkerSettings, root: Path
+) -> Iterator[Trial]:
+    for number in numbers:
         folder = root / f"{backend}-{number:04d}"
         folder.mkdir(parents=True)
         faulthandler.dump_traceback_later(TRIAL_S, exit=True, file=2)  # standard error, whatever sys.stderr is
@@ -181,7 +216,7 @@ def _try(backend: str, number: int, pool: Pool, lanes: int, steps: int, folder: 
     markers = pool.markers() if phase == "close" else {}
     wrong = {"respawned", "killed", "error"} & markers.keys()
     error = error or (f"not without incident: {', '.join(sorted(wrong))}" if wrong else "")
-    return Trial(backend, number, not error, phase, seconds, stepped, markers, error)
+    return Trial(backend, number, lanes, steps, not error, phase, seconds, stepped, markers, error)
 
 
 def _steps(pool: Pool, steps: int) -> None:
