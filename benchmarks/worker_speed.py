@@ -2,7 +2,7 @@
 
 `python benchmarks/worker_speed.py [lanes]`. Two environments: CartPole, whose own step takes microseconds, so that all
 that is seen is the cost of the processes; and one that sleeps 2 ms per step, where a step of all should cost little
-over one.
+over one. CPU seconds of this process and all below it are told as well: they depend less on what else the machine does.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import psutil
 
 from holdfast.bench.rounds import as_table, ratio, take_turns
 from holdfast.worlds.gym import PLAYER, GymSettings
@@ -23,7 +24,7 @@ from holdfast.worlds.registry import make_world
 from holdfast.worlds.workers.settings import WorkerSettings
 from holdfast.worlds.workers.supervisor import Supervisor
 
-STEPS, ROUNDS, SLEEP_S = 400, 7, 0.002
+STEPS, ROUNDS, SLEEP_S = 400, 9, 0.002
 HERE = Path(__file__).resolve()
 
 
@@ -67,6 +68,31 @@ def theirs(make: Callable[[], Any], lanes: int) -> Callable[[], int]:
     return work
 
 
+def cpu_s() -> float:
+    """CPU seconds so far of this process and all that live below it."""
+    here = psutil.Process()
+    times = [process.cpu_times() for process in (here, *here.children(recursive=True))]
+    return sum(time_.user + time_.system for time_ in times)
+
+
+class Metered:
+    """A contender whose CPU seconds per step are noted in every turn but the first."""
+
+    def __init__(self, work: Callable[[], int]) -> None:
+        self.work = work
+        self.taken: list[float] = []
+
+    def __call__(self) -> int:
+        before = cpu_s()
+        done = self.work()
+        self.taken.append((cpu_s() - before) / done)
+        return done
+
+    @property
+    def cpu_us_per_step(self) -> float:
+        return 1e6 * float(np.median(self.taken[1:]))
+
+
 def cartpole() -> Any:
     return gymnasium.make("CartPole-v1", disable_env_checker=True)
 
@@ -75,17 +101,16 @@ def main() -> None:
     lanes = int(sys.argv[1]) if len(sys.argv) > 1 else 8
     sys.path.insert(0, str(HERE.parent))
     supervisor = Supervisor(WorkerSettings(start_delay_s=0.0))
-    rates = take_turns(
-        {
-            "ours_cartpole": ours("gym:CartPole-v1", lanes, supervisor),
-            "async_cartpole": theirs(cartpole, lanes),
-            "ours_slow": ours(f"{HERE.stem}:Slow", lanes, supervisor),
-            "async_slow": theirs(Slow, lanes),
-        },
-        ROUNDS,
-    )
+    contenders = {
+        "ours_cartpole": Metered(ours("gym:CartPole-v1", lanes, supervisor)),
+        "async_cartpole": Metered(theirs(cartpole, lanes)),
+        "ours_slow": Metered(ours(f"{HERE.stem}:Slow", lanes, supervisor)),
+        "async_slow": Metered(theirs(Slow, lanes)),
+    }
+    rates = take_turns(dict(contenders), ROUNDS)
     result = {
         **as_table(rates, "steps_per_s"),
+        **{f"{name}_cpu_us_per_step": one.cpu_us_per_step for name, one in contenders.items()},
         "ratio_cartpole": ratio(rates["ours_cartpole"], rates["async_cartpole"]),
         "ratio_slow": ratio(rates["ours_slow"], rates["async_slow"]),
         "slow_step_over_its_sleep": 1.0 / (float(np.median(rates["ours_slow"])) * SLEEP_S),

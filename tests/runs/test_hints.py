@@ -78,7 +78,14 @@ BAD: dict[str, dict[str, Any]] = {
         "episode__end_pit": lambda i: 0.47,
         "episode__max_x": lambda i: 700 - i % 5,
     },
-    "no distance": {"episode__distance": lambda i: 0.0},
+    "no distance": {"episode__paid_distance": lambda i: 0.0, "episode__raw_return": lambda i: -3.0},
+    "worn replay player": {"learner__player__replay_unique": lambda i: 0.29},
+    "empty replay player": {
+        "iterations": 100,
+        "learner__player__replay_fill": lambda i: 0.04,
+        "learner__player__replay_size": lambda i: 4_000,
+        "learner__player__replay_pushed": lambda i: 100.0 * i,
+    },
     "slower": {"speed": lambda i: 1.0 if i < 30 else 2.1},
 }
 
@@ -104,6 +111,12 @@ NOT_YET: dict[str, tuple[int, dict[str, Any]]] = {
     "too early to call it flat": (24, BAD["flat return"]),
     "half the run is not over": (49, BAD["no better than random"]),
     "1,000 steps per lane": (31, BAD["no episode ends"]),
+    "the replay is young": (99, {**BAD["empty replay player"], "iterations": 99}),
+    "no tenth of the capacity was kept yet": (
+        100,
+        {**BAD["empty replay player"], "learner__player__replay_pushed": lambda i: 9_000.0},
+    ),
+    "on the way, though slowly": (60, {**BAD["no distance"], "episode__paid_distance": lambda i: 0.1 * (i % 10 == 0)}),
     "still coming further": (60, {**BAD["same obstacle"], "episode__max_x": lambda i: 700 + i}),
 }
 
@@ -111,7 +124,7 @@ NOT_YET: dict[str, tuple[int, dict[str, Any]]] = {
 @pytest.mark.parametrize("case", NOT_YET)
 def test_the_edge_of_each_sign(case: str) -> None:
     iterations, columns = NOT_YET[case]
-    assert names(history(iterations, **columns)) == []
+    assert names(history(**{**columns, "iterations": iterations})) == []
 
 
 def test_what_was_not_measured_is_not_judged() -> None:

@@ -68,6 +68,24 @@ def rough_updates(history: History) -> Found:
             yield role, {"grad_norm": norms[-1], "limit": history.facts.max_grad_norm}
 
 
+def empty_replay(history: History) -> Found:
+    """Far from full though enough was kept to fill a tenth of it, or after 300 iterations."""
+    for role in history.facts.roles:
+        fill, size = history.now(f"learner.{role}.replay_fill"), history.now(f"learner.{role}.replay_size")
+        kept = history.now(f"learner.{role}.replay_pushed")
+        if fill is None or size is None or kept is None or history.iteration < 100 or fill >= 0.05:
+            continue
+        if history.iteration >= 300 or kept * fill >= 0.1 * size:
+            yield role, {"replay_fill": fill, "replay_pushed": kept}
+
+
+def worn_replay(history: History) -> Found:
+    for role in history.facts.roles:
+        unique = history.column(f"learner.{role}.replay_unique", 20)
+        if unique is not None and fmean(unique) < 0.3:
+            yield role, {"replay_unique": fmean(unique)}
+
+
 def flat_return(history: History) -> Found:
     """The mean score of training episodes is where it was at the beginning, by two standard errors."""
     name = f"episode.{history.facts.score}"
@@ -118,9 +136,12 @@ def same_obstacle(history: History) -> Found:
 
 
 def no_distance(history: History) -> Found:
-    distance = history.column("episode.distance", 10)
-    if distance is not None and not any(distance) and not history.now("episode.forced"):
-        yield "", {"distance": 0.0}
+    """Neither new ground nor anything of the game's own reward, while the policy acts for itself."""
+    paid, raw = history.column("episode.paid_distance", 10), history.column("episode.raw_return", 10)
+    if paid is None or raw is None or history.now("episode.forced_steps"):
+        return
+    if not any(paid) and max(raw) <= 0.0:
+        yield "", {"paid_distance": 0.0, "raw_return": raw[-1]}
 
 
 # --- machine -------------------------------------------------------------------------------------------------------
@@ -155,6 +176,16 @@ RULES = (
         "rough updates", rough_updates, "gradients are far above their limit: lower learner.lr or scale the reward down"
     ),
     Rule(
+        "empty replay",
+        empty_replay,
+        "little of the replay's capacity is used: lower replay.capacity, or see why so many steps are forced",
+    ),
+    Rule(
+        "worn replay",
+        worn_replay,
+        "the same few steps are replayed again and again: lower replay.alpha or replay.batch",
+    ),
+    Rule(
         "flat return",
         flat_return,
         "training episodes score what they scored at the beginning: check that the reward depends on the actions",
@@ -184,7 +215,11 @@ RULES = (
         same_obstacle,
         "episodes end at the same obstacle: raise learner.entropy, or start some of them near it",
     ),
-    Rule("no distance", no_distance, "no agent gets anywhere: run holdfast doctor, then raise the reward for distance"),
+    Rule(
+        "no distance",
+        no_distance,
+        "nobody gets anywhere: run holdfast doctor mario, then raise world.distance_weight or force some first steps",
+    ),
     Rule(
         "slower", slower, "the run is at half its early speed: see where the time goes, and what else the machine does"
     ),

@@ -77,7 +77,10 @@ def _specification(identity: str) -> EnvSpec:
         return gymnasium.spec(short)
     except gymnasium.error.Error as error:
         versioned = nearest(short, list(gymnasium.registry)) if "-v" not in short else ""
-        raise UnknownName(f"world gym:{identity}: {error}{versioned}") from error
+        raise UnknownName(
+            f"world gym:{identity}: {error}{versioned}. An environment of another package: pip install PACKAGE, "
+            f"then gym:MODULE:{short} with the module that registers it"
+        ) from error
 
 
 def _make_own(name: str, kwargs: dict[str, Any], max_steps: int, old_ones_too: bool) -> Any:

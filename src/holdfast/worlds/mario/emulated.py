@@ -111,12 +111,11 @@ class EmulatedMario(Mario):
         plans = {lane: chain(to_title(rows[lane], path), to_start(rows[lane], int(stages[lane]))) for lane in begun}
         buttons, one = np.zeros(self.lanes, np.int64), np.ones(self.lanes, np.int64)
         while plans:
-            held = {lane: next(plan, None) for lane, plan in plans.items()}
-            going = [lane for lane, pressed in held.items() if pressed is not None]
-            for lane in going:
-                buttons[lane] = held[lane]
-            lost += self.consoles.run(going, buttons, one)
-            plans = {lane: plans[lane] for lane in going if lane not in lost}
+            held = {lane: pressed for lane, plan in plans.items() if (pressed := next(plan, None)) is not None}
+            for lane, pressed in held.items():
+                buttons[lane] = pressed
+            lost += self.consoles.run(list(held), buttons, one)
+            plans = {lane: plans[lane] for lane in held if lane not in lost}
         there = [lane for lane in begun if lane not in lost]
         return lost + self.consoles.run(there, buttons, 0 * one, keep=True)
 
