@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from holdfast.config import Config
 from holdfast.config_checks import check_against_world
@@ -22,39 +23,40 @@ from holdfast.views.terminal import Quiet
 from tests.conftest import SMALL, Command
 from tests.test_resume import StopAfter
 
-OWN = {**SMALL, "world.rom": "own", "world.stages": "1-1,1-2", "world.max_steps": "40", "policy.hidden": "16"}
+OWN = {**SMALL, "world.rom": "own", "world.max_steps": "20", "policy.hidden": "16"}
 OWN |= {"rollout.lanes": "8", "evaluation.episodes": "2", "evaluation.final_episodes": "2", "checkpoint.every": "1"}
 OWN |= {"series.world": "{}", "series.episodes": "4", "series.rounds": "2", "run.iterations": "2"}
 
 
-def series_config(folder: Path) -> Config:
-    chosen = {**OWN, "run.root": str(folder), "series.results": str(folder / "results")}
+def series_config(folder: Path, stages: str = "1-1,1-2") -> Config:
+    chosen = {**OWN, "world.stages": stages, "run.root": str(folder), "series.results": str(folder / "results")}
     return load_config("mario-levels", [f"--{name}={value}" for name, value in chosen.items()])[0]
 
 
 def test_an_interrupted_series_goes_on_and_ends_like_one_that_was_not(tmp_path: Path) -> None:
     said: list[str] = []
-    whole = Series(series_config(tmp_path / "whole"), "mario-levels", Quiet, said.append)
-    assert whole.go() == 0
-    config = series_config(tmp_path / "stopped")
+    assert Series(series_config(tmp_path / "whole", "1-2"), "mario-levels", Quiet, said.append).go() == 0
+    config = series_config(tmp_path / "stopped", "1-2")
     assert Series(config, "mario-levels", lambda: StopAfter(1), said.append).go() == 130
     again = Series(config, "mario-levels", Quiet, said.append)
     assert again.go() == 0
     rows = read_rows(tmp_path / "stopped/results")
-    assert [(row["stage"], row["rounds"], row["steps"]) for row in rows.values()] == [
-        ("1-1", 2, 2 * 64 + 4 * 64),
-        ("1-2", 2, 2 * 64 + 4 * 64),
-    ], "two rounds, the second twice as long"
-    for stage in ("1-1", "1-2"):
-        files = [tmp_path / which / f"results/{stage}.safetensors" for which in ("whole", "stopped")]
-        assert list(take_down(files[0]).learners["player"].optimizer.parameters) == list(
-            take_down(files[1]).learners["player"].optimizer.parameters
-        )
+    assert [(row["stage"], row["rounds"], row["steps"]) for row in rows.values()] == [("1-2", 2, 2 * 64 + 4 * 64)]
+    kept = [take_down(tmp_path / which / "results/1-2.safetensors").learners for which in ("whole", "stopped")]
+    assert torch.equal(*(learners["player"].optimizer.parameters for learners in kept))
     said.clear()
     assert Series(config, "mario-levels", Quiet, said.append).go() == 0 and not said, "there is nothing left to do"
-    resumed = read_lines(tmp_path / "stopped/mario-levels/1-1-round1/events.jsonl")
+    resumed = read_lines(tmp_path / "stopped/mario-levels/1-2-round1/events.jsonl")
     assert [event["event"] for event in resumed].count("resumed") == 1
     assert "| 1-2 |" in (tmp_path / "stopped/results/table.md").read_text()
+
+
+def test_rounds_go_through_what_is_not_solved_in_the_order_of_the_stages(tmp_path: Path) -> None:
+    series = Series(series_config(tmp_path, "1-2,1-1,1-3"), "mario-levels", Quiet, print)
+    assert [attempt.name for attempt in series.attempts()][:3] == ["1-2-round1", "1-1-round1", "1-3-round1"]
+    results = {"1-2": (0.95, 1), "1-1": (0.4, 1), "1-3": (0.8, 2)}
+    series.rows = {stage: {"rate": rate, "rounds": rounds} for stage, (rate, rounds) in results.items()}
+    assert [attempt.name for attempt in series.attempts()] == ["1-1-round2"]
 
 
 def test_each_run_has_its_own_stage_seed_and_length(tmp_path: Path) -> None:

@@ -17,6 +17,10 @@ def company_of(config: Config, watch: Watch) -> Company:
         from holdfast.rehearsal_school import school_company
 
         return school_company(watch)
+    if config.world_name == "mario":
+        from holdfast.rehearsal_stages import stage_company
+
+        return stage_company(watch)
     return Company(
         shrink=lambda whole, mini: mini,
         make=lambda mini, run: Training(mini, run, watch),
