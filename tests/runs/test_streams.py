@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import RunFolderError
-from holdfast.runs.reading import Follower, read_lines, read_stream
+from holdfast.runs.reading import Follower, in_short, read_lines, read_stream
 from holdfast.runs.streams import Rotation, Stream, cut_back, parts_of
 
 SMALL = Rotation(limit_bytes=200, keep=3)
@@ -196,3 +196,9 @@ def test_a_reader_beside_a_writer_and_after_its_death_sees_whole_lines_in_order(
     found = read_stream(path)
     assert not found.damaged
     assert [record["n"] for record in found.records] == list(range(len(found.records)))
+
+
+def test_damage_of_a_foreign_file_is_told_in_short() -> None:
+    places = [f"metrics.jsonl line {number}" for number in range(1, 26)]
+    assert in_short(places) == "metrics.jsonl line 1, metrics.jsonl line 2, metrics.jsonl line 3 and 22 more"
+    assert in_short(places[:2]) == "metrics.jsonl line 1, metrics.jsonl line 2"

@@ -10,7 +10,7 @@ from holdfast.errors import CheckpointError
 from holdfast.runs.checkpoint import BEST, BEST_WORST, Checkpoints, folder_bytes, verified
 from holdfast.runs.choose import load_checkpoint
 from holdfast.runs.folder import Run
-from holdfast.runs.reading import read_stream
+from holdfast.runs.reading import in_short, read_stream
 
 STREAMS = ("metrics", "timing", "episodes", "events", "heartbeat", "resources", "workers")
 
@@ -62,7 +62,7 @@ def _stream_verdict(run: Run, name: str) -> Verdict:
     found = read_stream(run.folder / f"{name}.jsonl")
     torn = ", the last one torn" if found.torn_last else ""
     if found.damaged:
-        return Verdict(f"{name}.jsonl", False, f"damaged: {', '.join(found.damaged)}; {len(found.records)} lines whole")
+        return Verdict(f"{name}.jsonl", False, f"damaged: {in_short(found.damaged)}; {len(found.records)} lines whole")
     return Verdict(f"{name}.jsonl", True, f"{len(found.records)} lines{torn}")
 
 

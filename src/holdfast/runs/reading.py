@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from holdfast.runs.streams import parts_of
 
+TOLD = 3  # places of damage that are named; a foreign file may be damage from its first line to its last
 KNOWN_BYTES = 64  # of what was read before, compared to notice that a file was cut back and written anew
 
 
@@ -25,6 +26,12 @@ class Lines:
     records: list[dict[str, Any]] = field(default_factory=list)
     torn_last: int = 0
     damaged: list[str] = field(default_factory=list)  # "metrics.jsonl line 17"
+
+
+def in_short(damaged: list[str]) -> str:
+    """The first places of damage, and how many there are beyond them."""
+    more = f" and {len(damaged) - TOLD} more" if len(damaged) > TOLD else ""
+    return ", ".join(damaged[:TOLD]) + more
 
 
 def read_stream(path: Path) -> Lines:

@@ -17,6 +17,7 @@ import psutil
 
 from holdfast.runs.folder import Run, is_locked
 from holdfast.runs.reading import Follower
+from holdfast.runs.worker_story import worker_story
 
 STREAMS = ("metrics", "timing", "events", "heartbeat", "resources", "workers")
 ENDED = ("finished", "solved", "interrupted", "failed", "killed")
@@ -45,7 +46,7 @@ class Snapshot:
     training: dict[str, float] = field(default_factory=dict)  # newest row of metrics
     time_shares: dict[str, float] = field(default_factory=dict)  # of the newest rows
     resources: dict[str, Any] = field(default_factory=dict)
-    workers: dict[str, Any] = field(default_factory=dict)  # newest marker, where the world runs in processes
+    workers: dict[str, Any] = field(default_factory=dict)  # see worker_story.py; empty without workers
     hints: list[str] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     torn_last_lines: int = 0
@@ -98,7 +99,7 @@ class Watcher:
             training={name: value for name, value in newest.items() if _number(value) is not None},
             time_shares=_time_shares(rows["timing"]),
             resources=rows["resources"][-1] if rows["resources"] else {},
-            workers=rows["workers"][-1] if rows["workers"] else {},
+            workers=worker_story(rows["workers"]),
             hints=[
                 f"iteration {e.get('iteration')}: {e.get('text')}" for e in rows["events"] if e.get("event") == "hint"
             ][-3:],

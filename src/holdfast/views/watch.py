@@ -14,7 +14,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from holdfast.runs.reading import in_short
 from holdfast.runs.snapshot import Snapshot, Watcher
+from holdfast.runs.worker_story import in_words
 from holdfast.views.words import key_numbers, shares_line
 
 COLOURS = {
@@ -68,7 +70,7 @@ def _print(found: Snapshot, as_json: bool) -> None:
 def _damage_status(found: Snapshot) -> int:
     if not found.damage:
         return 0
-    print(f"holdfast: error: not whole: {', '.join(found.damage)}; the rest was read", file=sys.stderr)
+    print(f"holdfast: error: not whole: {in_short(found.damage)}; the rest was read", file=sys.stderr)
     return 1
 
 
@@ -97,7 +99,7 @@ def _rows(found: Snapshot) -> list[tuple[str, str, str]]:
         ("training", key_numbers(found.training), ""),
         ("evaluation", _score_text(found.score), "bold"),
         ("machine", _resources_text(found), ""),
-        ("workers", " ".join(f"{name}={value}" for name, value in found.workers.items()), ""),
+        ("workers", in_words(found.workers, found.is_over), ""),
     ]
     rows += [("hint", hint, "yellow") for hint in found.hints]
     rows += [("event", _event_text(event), "dim") for event in found.events if event.get("event") != "hint"]
@@ -108,7 +110,7 @@ def _rows(found: Snapshot) -> list[tuple[str, str, str]]:
             ("torn", f"{found.torn_last_lines} last lines are not whole (being written, or cut by a crash)", "dim")
         )
     if found.damage:
-        rows.append(("damage", ", ".join(found.damage), "bold red"))
+        rows.append(("damage", in_short(found.damage), "bold red"))
     return [row for row in rows if row[1]]
 
 
