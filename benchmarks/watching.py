@@ -1,6 +1,8 @@
 """What all the watching costs: one run whose watching is switched on and off, block of iterations by block, compared
 pair by pair. CPU seconds count what the monitor's and TensorBoard's threads take, too, and depend less on what else the
-machine does than the clock on the wall; both are told.
+machine does than the clock on the wall; both are told. On a crowded machine both are too noisy for a few per cent, so
+the CPU time of the watching itself is added up as well: of its threads, and of writing an iteration's lines beyond what
+that takes without it.
 
     python benchmarks/watching.py [pairs, default 20]
 
@@ -15,6 +17,7 @@ import json
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -58,6 +61,27 @@ LIMIT = 0.02
 BLOCKS = {"template": 20, "fish": 4}  # iterations
 
 
+def other_threads_s() -> float:
+    """CPU seconds of the living threads beside this one, to the nanosecond."""
+    tasks = [task for task in Path("/proc/self/task").iterdir() if int(task.name) != threading.get_native_id()]
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
+class Meter:
+    """A recorder whose writing is timed."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder, self.real, self.spent_s = recorder, recorder.write, 0.0
+        recorder.write = self.write  # type: ignore[method-assign]
+
+    def write(self, *rest: Any) -> Any:
+        begun = time.thread_time()
+        try:
+            return self.real(*rest)
+        finally:
+            self.spent_s += time.thread_time() - begun
+
+
 class Enough(Exception):
     """All pairs are measured."""
 
@@ -74,6 +98,8 @@ class Switch(Quiet):
 
     def open(self, training: Training, off: Recorder) -> None:
         self.training, self.on_recorder, self.off_recorder = training, training.recorder, off
+        self.meters = {True: Meter(self.on_recorder), False: Meter(off)}
+        self.own_s = {True: 0.0, False: 0.0}  # of watching, in all blocks but the first pair
 
     def iteration(self, progress: Progress) -> None:
         self.left -= 1
@@ -82,6 +108,8 @@ class Switch(Quiet):
         now = time.process_time(), time.perf_counter()
         if self.left == 0:
             self.taken.append((self.is_on, now[0] - self.begun[0], now[1] - self.begun[1]))
+            if len(self.taken) > 2:
+                self.own_s[self.is_on] += self.meters[self.is_on].spent_s + other_threads_s() - self.begun[2]
         self.on_recorder.monitor.stop()
         if len(self.taken) == 2 * self.pairs + 2:  # the first pair warms up
             raise Enough
@@ -93,8 +121,8 @@ class Switch(Quiet):
                 recorder.folder, recorder.config.metrics, recorder.pulse, self.training.clock, recorder.event
             )
             recorder.monitor.start()
-        self.left = self.block
-        self.begun = time.process_time(), time.perf_counter()
+        self.left, self.meters[self.is_on].spent_s = self.block, 0.0
+        self.begun = time.process_time(), time.perf_counter(), other_threads_s()
 
 
 def measure(root: Path, target: str, block: int, pairs: int) -> dict[str, Any]:
@@ -109,8 +137,10 @@ def measure(root: Path, target: str, block: int, pairs: int) -> dict[str, Any]:
     with suppress(Enough):
         training.start()
     pairs_taken = [switch.taken[i : i + 2] for i in range(2, len(switch.taken), 2)]
+    spent = sum(one[1] for pair in pairs_taken for one in pair if not one[0])
+    own = (switch.own_s[True] - switch.own_s[False]) / spent
     cpu, wall = overhead(pairs_taken, 1), overhead(pairs_taken, 2)
-    return {"iterations_per_block": block, "pairs": pairs, "cpu_overhead": cpu, "wall_overhead": wall}
+    return {"pairs": pairs, "own_cpu": round(own, 4), "cpu_overhead": cpu, "wall_overhead": wall}
 
 
 def overhead(pairs: list[list[tuple[bool, float, float]]], index: int) -> dict[str, float]:
@@ -135,8 +165,8 @@ def main() -> None:
         print(f"{name}: {json.dumps(found[name])}", flush=True)
     path = Path(__file__).parent / "results" / "watching.json"
     path.write_text(json.dumps(found, indent=1) + "\n")
-    worst = max(row["cpu_overhead"]["median"] for row in found.values())
-    print(f"the median pair costs at most {worst:.2%} of CPU time; the limit is {LIMIT:.0%}")
+    worst = max(row["own_cpu"] for row in found.values())
+    print(f"watching itself takes at most {worst:.2%} of the CPU time of the loop; the limit is {LIMIT:.0%}")
     sys.exit(0 if worst < LIMIT else 1)
 
 
