@@ -31,9 +31,15 @@ class Game(NamedTuple):
     code: np.ndarray  # u32, the program predecoded
 
 
+_GAMES: dict[str, Game] = {}  # by digest of the ROM: decoding a program takes half a second, and nothing changes it
+
+
 def make_game(rom: GameRom) -> Game:
-    cartridge = rom.cartridge
-    return Game(np.concatenate([cartridge.program, cartridge.tiles]), general_machine(cartridge).code)
+    if rom.sha1 not in _GAMES:
+        cartridge = rom.cartridge
+        program = np.concatenate([cartridge.program, cartridge.tiles])
+        _GAMES[rom.sha1] = Game(program, general_machine(cartridge).code)
+    return _GAMES[rom.sha1]
 
 
 class Lane:
