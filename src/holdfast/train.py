@@ -223,9 +223,7 @@ class Training:
             **{f"phase.{name}_s": round(value, 6) for name, value in spent.items()},
         }
         hints = self.recorder.write(metrics, timing, episodes)
-        self.pace.check(
-            self.config.rollout.lanes * self.config.rollout.steps, sum(spent.get(name, 0.0) for name in WORKING)
-        )
+        self.pace.check(acted, sum(spent.get(name, 0.0) for name in WORKING))
         self.watch.iteration(Progress(self.state.counts, metrics, acted / seconds, self.clock, hints, self.duelling()))
 
     def duelling(self) -> DuelProgress | None:

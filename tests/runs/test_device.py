@@ -34,7 +34,7 @@ def test_a_hopeless_pace_is_given_up_after_a_few_iterations() -> None:
     pace.check(100, 1000.0)  # the first one compiles
     for _ in range(MEASURED - 1):
         pace.check(100, 10.0)
-    with pytest.raises(TooSlow, match=r"does 10\.0 steps/s"):
+    with pytest.raises(TooSlow, match=r"does 10\.0 agent-steps/s"):
         pace.check(100, 10.0)
     steady = Pace(allow_slow=False)
     for seconds in [10.0, 1.0, 1.0, 1.0, 1.0, 1000.0, 1000.0]:

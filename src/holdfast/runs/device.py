@@ -58,13 +58,13 @@ class Pace:
         self.allow_slow = allow_slow
         self.speeds: list[float] = []
 
-    def check(self, lane_steps: int, seconds: float) -> None:
+    def check(self, agent_steps: int, seconds: float) -> None:
         """Once, after a few iterations; `seconds` are those of collecting and learning."""
         if self.allow_slow or len(self.speeds) > MEASURED:
             return
-        self.speeds.append(lane_steps / max(seconds, 1e-9))
+        self.speeds.append(agent_steps / max(seconds, 1e-9))
         if len(self.speeds) == MEASURED + 1 and median(self.speeds[1:]) < LEAST_STEPS_PER_S:
             raise TooSlow(
-                f"this machine does {median(self.speeds[1:]):.1f} steps/s, less than {LEAST_STEPS_PER_S:.0f}: "
+                f"this machine does {median(self.speeds[1:]):.1f} agent-steps/s, less than {LEAST_STEPS_PER_S:.0f}: "
                 "make the network or the world smaller, or set --run.allow_slow true"
             )
