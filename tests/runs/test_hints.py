@@ -109,6 +109,7 @@ NOT_YET: dict[str, tuple[int, dict[str, Any]]] = {
     "the end of the schedule": (95, BAD["rate gone player"]),
     "only 49 updates": (49, BAD["rough updates player"]),
     "too early to call it flat": (24, BAD["flat return"]),
+    "a balance in self-play": (60, {**BAD["flat return"], "duel__turn": lambda i: i}),
     "half the run is not over": (49, BAD["no better than random"]),
     "1,000 steps per lane": (31, BAD["no episode ends"]),
     "the replay is young": (99, {**BAD["empty replay player"], "iterations": 99}),
