@@ -186,3 +186,20 @@ def test_the_bearing_is_from_the_own_heading() -> None:
     duel, _ = scene((0.0, 0.0, math.pi / 2), (3.0, 0.0, 0.0))
     assert bearing(duel, 0) == pytest.approx(-math.pi / 2)
     assert bearing(duel, 1) == pytest.approx(-math.pi)
+
+
+def test_sines_and_cosines_tell_what_angles_tell() -> None:
+    told = {}
+    for heading in ("angle", "sincos"):
+        world = Pursuit(PursuitSettings(obs="flat", obstacles=2, heading=heading), 64, seed=5)  # type: ignore[arg-type]
+        world.reset()
+        told[heading] = world.roles["evader"].obs[:, 0].astype(np.float64)
+    angle, waves = told["angle"], told["sincos"]
+    assert waves.shape[1] == angle.shape[1] + 3
+    turns = {2: angle[:, 2], 8: angle[:, 7] - angle[:, 2], 13: angle[:, 11]}  # own, the opponent's against it, bearing
+    for place, turn in turns.items():
+        np.testing.assert_allclose(waves[:, place], np.sin(np.pi * turn), atol=1e-6)
+        np.testing.assert_allclose(waves[:, place + 1], np.cos(np.pi * turn), atol=1e-6)
+    others = [0, 1, 3, 4, 5, 6, 8, 9, 10, *range(12, angle.shape[1])]
+    kept = [place for place in range(waves.shape[1]) if place not in (2, 3, 8, 9, 13, 14)]
+    np.testing.assert_array_equal(waves[:, kept], angle[:, others])

@@ -209,7 +209,8 @@ def observation_parts(settings: PursuitSettings, side: int) -> tuple[tuple[str, 
         if settings.history:
             parts.append(("history", (settings.history, one)))
         return tuple(parts)
-    numbers = 14 + masked(settings, side) + settings.time_left + 2 * settings.circles_seen
+    poses = 17 if settings.heading == "sincos" else 14
+    numbers = poses + masked(settings, side) + settings.time_left + 2 * settings.circles_seen
     return (("state", (numbers,)),)
 
 

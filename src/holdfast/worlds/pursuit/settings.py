@@ -80,7 +80,9 @@ class PursuitSettings:
     circles_seen: int = option(3, "nearest circles in the observation", low=0, high=ROOM, only=FLAT)
     allow_blind: bool = option(False, "permit circles that nobody observes", only=FLAT)
     time_left: bool = option(True, "observe the share of the time that is left")
-    heading: Literal["angle", "sincos"] = option("angle", "how the own heading is observed", only=SENSOR)
+    heading: Literal["angle", "sincos"] = option(
+        "angle", "how headings are observed; sincos, flat: bearings too, and the opponent's heading against the own"
+    )
     history: int = option(10, "sensor vectors in the observation", low=0, high=100, only=SENSOR)
     lidar_rays: int = option(36, "rays of the lidar", low=1, high=360, only=SENSOR)
     lidar_range: float = option(5.0, "reach of the lidar, m", low=0.1, only=SENSOR)

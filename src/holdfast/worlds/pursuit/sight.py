@@ -110,32 +110,51 @@ def write_circles(duel, rules, x, y, heading, diagonal, obs, place):  # type: ig
             obs[place + 2 * slot + 1] = wrap(math.atan2(near_y, near_x) - heading) / math.pi
 
 
+@inlined
+def write_angle(rules, angle, obs, place):  # type: ignore[no-untyped-def]
+    """As a share of half a turn, or as sine and cosine, which do not jump; the place after it."""
+    if rules.sincos:
+        obs[place] = math.sin(angle)
+        obs[place + 1] = math.cos(angle)
+        return place + 2
+    obs[place] = angle / math.pi
+    return place + 1
+
+
+@inlined
+def write_opponent(duel, rules, obs, side, heading, diagonal, place):  # type: ignore[no-untyped-def]
+    other = 1 - side
+    obs[place] = duel.pose[other, 0] / duel.half[0]
+    obs[place + 1] = duel.pose[other, 1] / duel.half[1]
+    facing = duel.pose[other, 2] - heading if rules.sincos else duel.pose[other, 2]
+    place = write_angle(rules, facing, obs, place + 2)
+    obs[place] = duel.command[other, 0] / duel.v_max[other]
+    obs[place + 1] = duel.command[other, 1] / rules.omega_max
+    obs[place + 2] = duel.distance / diagonal
+    return write_angle(rules, bearing(duel, side), obs, place + 3)
+
+
 @kernel
 def observe_flat(duel, rules, key, obs, side):  # type: ignore[no-untyped-def]
     half_w = duel.half[0]
     half_h = duel.half[1]
     diagonal = 2.0 * math.sqrt(half_w * half_w + half_h * half_h)
-    other = 1 - side
     x, y, heading = own_pose(duel, rules, key, side)
     obs[0] = x / half_w
     obs[1] = y / half_h
-    obs[2] = heading / math.pi
-    obs[3] = duel.command[side, 0] / duel.v_max[side]
-    obs[4] = duel.command[side, 1] / rules.omega_max
+    place = write_angle(rules, heading, obs, 2)
+    obs[place] = duel.command[side, 0] / duel.v_max[side]
+    obs[place + 1] = duel.command[side, 1] / rules.omega_max
+    place += 2
     if duel.visible[side]:
-        obs[5] = duel.pose[other, 0] / half_w
-        obs[6] = duel.pose[other, 1] / half_h
-        obs[7] = duel.pose[other, 2] / math.pi
-        obs[8] = duel.command[other, 0] / duel.v_max[other]
-        obs[9] = duel.command[other, 1] / rules.omega_max
-        obs[10] = duel.distance / diagonal
-        obs[11] = bearing(duel, side) / math.pi
+        place = write_opponent(duel, rules, obs, side, heading, diagonal, place)
     else:
-        for k in range(5, 12):
-            obs[k] = 0.0
-    obs[12] = (half_w - abs(x)) / half_w
-    obs[13] = (half_h - abs(y)) / half_h
-    place = 14
+        for _ in range(9 if rules.sincos else 7):
+            obs[place] = 0.0
+            place += 1
+    obs[place] = (half_w - abs(x)) / half_w
+    obs[place + 1] = (half_h - abs(y)) / half_h
+    place += 2
     if rules.masks_p if side == PURSUER else rules.masks_e:
         obs[place] = 1.0 if duel.visible[side] else 0.0
         place += 1
