@@ -26,9 +26,9 @@ from holdfast.runs.metrics import read_lines
 RESULTS = Path(__file__).parent / "results" / "pursuit_seeds.json"
 FAST = (
     "--world.obs=flat_masked", "--world.arena_w=10", "--world.arena_h=10", "--world.max_steps=600",
-    "--world.spawn_max=11", "--world.fixed_speed=true", "--policy.hidden=64,64", "--policy.grid=7",
-    "--rollout.lanes=256", "--rollout.steps=32", "--learner.minibatch=1024", "--learner.epochs=4",
-    "--checkpoint.every=100",
+    "--world.spawn_max=11", "--world.heading=sincos", "--world.fixed_speed=true", "--policy.grid=7",
+    "--policy.hidden=64,64", "--rollout.lanes=256", "--rollout.steps=32", "--learner.minibatch=1024",
+    "--learner.epochs=4", "--checkpoint.every=100",
 )  # fmt: skip
 ARMS: dict[str, tuple[str, ...]] = {  # preset, then what is changed about it
     **{name: (f"pursuit-{name}",) for name in ("v", "x", "z1", "z2", "w", "y")},

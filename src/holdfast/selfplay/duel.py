@@ -30,6 +30,7 @@ from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import alarms
+from holdfast.selfplay.response import Gain
 from holdfast.selfplay.state import DuelState, Side, initial_duel
 from holdfast.selfplay.treatment import treat
 from holdfast.selfplay.turns import begin_turn, end_turn, keep_in_ring, note_outcomes, set_level
@@ -39,7 +40,7 @@ from holdfast.worlds.api import Episodes
 from holdfast.worlds.spaces import Continuous
 
 UNSTABLE = 3  # exit status
-TOLD = ("advance", "regress", "rollback", "collapse", "stuck", "candidate", "alarm", "best_response", "unstable")
+TOLD = ("advance", "regress", "rollback", "collapse", "stuck", "candidate", "alarm", "challenger", "unstable")
 TEST_EVERY = 0.1  # of the run, at most one best-response test
 
 
@@ -295,11 +296,16 @@ class Duel(Training):
         pair = (self.state.vault.take(found.hashes[0]), self.state.vault.take(found.hashes[1]))
         case = Case(self.config, self.ladder, found.level, pair, steps_of(self.state))
         with self.clock("respond"):
-            self.certificate = certify(case, power=self.config.response.power)
-        self.tell("best_response", **self.certificate)
+            self.certificate = certify(case, power=self.config.response.power, tell=self._tell_gain)
+        self.event("best_response", **self.certificate)
+        told = {name: self.certificate[name] for name in ("verdict", "gap", "pass_gap")}
+        self.watch.decided("best_response", self.state.counts.iteration, told)
         self.run.write_json(f"evals/response-{self.state.counts.iteration:06d}.json", self.certificate)
         if self.certificate["verdict"] == "passed":
             self.state.book.outcome, self.state.book.because = "converged", "best-response test passed"
+
+    def _tell_gain(self, who: str, gain: Gain) -> None:
+        self.tell("challenger", who=who, steps=gain.steps, rate=gain.rate)
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
