@@ -31,41 +31,44 @@ def killed(tmp_path: Path) -> list[str]:
     return [line["reason"] for line in markers(tmp_path) if line["marker"] == "killed"]
 
 
-@pytest.mark.parametrize(
-    ("fault", "reason"),
-    [
-        ("hang", "hung in step for 1.5 s"),
-        ("stop", "hung in step for 1.5 s"),
-        ("stubborn", "hung in step for 1.5 s"),
-        ("exit", "ended with status 3 in step"),
-        ("kill", "was killed by SIGKILL in step"),
-        ("raise", "RuntimeError: the drill raised this"),
-        ("nan", f"NonFinite: {DRILL}: the observation is nan at index [0]"),
-        ("nan_reward", f"NonFinite: {DRILL}: the reward is nan"),
-        ("shape", "ValueError: the observation has shape (3,), the space says (2,)"),
-        ("values", "WorldError: step() returned 2 values; it must return 5 values, or 4 in the old form"),
-    ],
-)
-def test_a_worker_that_fails_in_a_step_is_replaced_and_its_episode_cut(tmp_path: Path, fault: str, reason: str) -> None:
-    limits = {**LIMITS, "step_s": SHORT} if reason.startswith("hung") else LIMITS
-    with world(tmp_path, kwargs=drill(tmp_path, "step", fault, tickets=0), **limits) as made:
-        made.reset()
-        made.step(zeros(made))
-        first = made.player.obs[:, 0].copy()
-        draw_tickets(tmp_path / "tickets", 1)
-        made.step(zeros(made))
-        lane = int(np.flatnonzero(made.lost)[0])
-        assert made.truncated.tolist() == made.lost.tolist() and made.lost.sum() == 1
-        assert not made.terminated.any()
-        assert made.player.final_obs[lane, 0].tolist() == first[lane].tolist()  # the last good one
-        assert (made.player.reward[lane, 0], made.player.obs[lane, 0, 0]) == (0.0, 0.0)
-        table = made.finished()
-        assert (table["lane"].tolist(), table["end_worker"].tolist(), table["return"].tolist()) == ([lane], [1], [1])
-        assert (made.player.obs[1 - lane, 0, 0], made.clock.t[1 - lane]) == (2.0, 2)  # the other lane plays on
-        for _ in range(10):
+HANGS = dict.fromkeys(("hang", "stop", "stubborn"), "hung in step for 1.5 s")
+SEEN_AT_ONCE = {
+    "exit": "ended with status 3 in step",
+    "kill": "was killed by SIGKILL in step",
+    "raise": "RuntimeError: the drill raised this",
+    "nan": f"NonFinite: {DRILL}: the observation is nan at index [0]",
+    "nan_reward": f"NonFinite: {DRILL}: the reward is nan",
+    "shape": "ValueError: the observation has shape (3,), the space says (2,)",
+    "values": "WorldError: step() returned 2 values; it must return 5 values, or 4 in the old form",
+}
+
+
+@pytest.mark.parametrize(("reasons", "step_s"), [(HANGS, SHORT), (SEEN_AT_ONCE, 60.0)])
+def test_a_worker_that_fails_in_a_step_is_replaced_and_its_episode_cut(
+    tmp_path: Path, reasons: dict[str, str], step_s: float
+) -> None:
+    """One fault after the other in one world, which starts both lanes anew for each."""
+    limits = {**LIMITS, "step_s": step_s, "respawns": 20}
+    with world(tmp_path, kwargs=drill(tmp_path, "step", "", tickets=0), **limits) as made:
+        for fault in reasons:
+            made.reset()
             made.step(zeros(made))
-        assert not made.lost.any() and made.player.obs[:, 0, 0].tolist() in ([0.0, 2.0], [2.0, 0.0])
-    assert killed(tmp_path) == [reason]
+            first = made.player.obs[:, 0].copy()
+            draw_tickets(tmp_path / "tickets", 1, fault)
+            made.step(zeros(made))
+            lane = int(np.flatnonzero(made.lost)[0])
+            assert made.truncated.tolist() == made.lost.tolist() and made.lost.sum() == 1
+            assert not made.terminated.any()
+            assert made.player.final_obs[lane, 0].tolist() == first[lane].tolist()  # the last good one
+            assert (made.player.reward[lane, 0], made.player.obs[lane, 0, 0]) == (0.0, 0.0)
+            table = made.finished()
+            numbers = [table[name].tolist() for name in ("lane", "end_worker", "return")]
+            assert numbers == [[lane], [1], [1]]
+            assert (made.player.obs[1 - lane, 0, 0], made.clock.t[1 - lane]) == (2.0, 2)  # the other lane plays on
+            for _ in range(10):
+                made.step(zeros(made))
+            assert not made.lost.any() and made.player.obs[:, 0, 0].tolist() in ([0.0, 2.0], [2.0, 0.0])
+    assert killed(tmp_path) == list(reasons.values())
     assert living(tmp_path) == []
 
 
@@ -97,7 +100,7 @@ def test_a_worker_that_fails_at_import_is_started_again(
         """)
     )
     monkeypatch.syspath_prepend(tmp_path)
-    limits = {**LIMITS, "import_s": 6.0 if fault == "hang" else 60.0}  # also the limit of starting the interpreter
+    limits = {**LIMITS, "import_s": 2.5 if fault == "hang" else 60.0}
     with world(tmp_path, "bad_import:Drill", lanes=1, **limits) as made:
         made.reset()
     assert "bad_import" not in sys.modules  # the parent imports no environment

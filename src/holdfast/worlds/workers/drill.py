@@ -1,7 +1,7 @@
 """An environment that goes wrong on purpose, for drills: real processes that really hang, die or return nonsense.
 
 Each fault happens as often as there are tickets: empty files in a folder, of which a faulty worker takes one. So a
-drill says how many workers are to fail, and their replacements work.
+drill says how many workers are to fail, and their replacements work. A ticket may say itself what is to go wrong.
 """
 
 from __future__ import annotations
@@ -19,22 +19,26 @@ FAULTS = ("hang", "stubborn", "exit", "raise", "kill", "stop", "flood", "nan", "
 PLACES = ("import", "build", "reset", "step", "close")
 
 
-def draw_tickets(folder: Path, count: int) -> None:
-    """Let the next `count` workers that come to the faulty place fail."""
+def draw_tickets(folder: Path, count: int, fault: str = "") -> None:
+    """Let the next `count` workers that come to the faulty place fail, in this way or as the drill says."""
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(count):
-        (folder / f"{time.time_ns()}-{number}").touch()
+        (folder / f"{time.time_ns()}-{number}-{fault}").touch()
 
 
-def has_ticket(folder: str) -> bool:
-    """Take a ticket if one is left; of several workers only one gets it."""
+def take_ticket(folder: str) -> str | None:
+    """The fault on a ticket ("" if it names none), None if no ticket is left; of several workers only one gets it."""
     for name in sorted(os.listdir(folder)):
         try:
             os.unlink(os.path.join(folder, name))
         except FileNotFoundError:
             continue
-        return True
-    return False
+        return name.rpartition("-")[2]
+    return None
+
+
+def has_ticket(folder: str) -> bool:
+    return take_ticket(folder) is not None
 
 
 def go_wrong(fault: str) -> None:
@@ -67,8 +71,10 @@ class Drill(gymnasium.Env[Any, Any]):
 
     def _maybe(self, place: str) -> bool:
         """Go wrong here if that is the drill; True for faults that are values."""
-        if place != self.place or not has_ticket(self.tickets):
+        ticket = take_ticket(self.tickets) if place == self.place else None
+        if ticket is None:
             return False
+        self.fault = ticket or self.fault
         go_wrong(self.fault)
         return True
 
