@@ -23,7 +23,7 @@ from holdfast.runs.folder import RUN_FILE, Run, command_line, create_run
 from holdfast.runs.reopen import config_of, load_learners
 from holdfast.runs.shelf import ENDING, shelve, take_down
 from holdfast.train import resume, train
-from holdfast.views.levels import judge_stage
+from holdfast.views.levels import LevelRow, judge_stage
 from holdfast.watch import Result, Watch
 from holdfast.worlds.mario.stages import STAGES, read_stages
 
@@ -112,27 +112,36 @@ class Series:
     def _judge(self, attempt: Attempt) -> None:
         """Judge the policy as it will lie on the shelf; keep it if it is the stage's best so far."""
         run = Run(Path(attempt_config(self.config, attempt).run.root) / attempt.name)
-        config = config_of(run)
-        learners, saved = load_learners(run, config, "best")
-        counters = load_checkpoint(run, "latest").meta["counters"]
-        before = self.rows.get(attempt.stage)
-        spent = {
-            "steps": counters["agent_steps"] + (before["steps"] if before else 0),
-            "cpu_minutes": counters["cpu_s"] / 60 + (before["cpu_minutes"] if before else 0.0),
-            "rounds": attempt.round,
-        }
-        aside = run.folder / f"policy{ENDING}"
-        shelve(
-            aside, config, learners, {"stage": attempt.stage, "checkpoint": saved.name, "world": saved.meta["world"]}
-        )
-        row = judge_stage(config, take_down(aside).learners, attempt.stage, self.config.series.episodes, sampled=True)
-        if before is None or row.rate > before["rate"]:
-            replace_file(self.results / f"{attempt.stage}{ENDING}", aside.read_bytes())
-            self.rows[attempt.stage] = {**row._asdict(), **spent}
-        else:
-            self.rows[attempt.stage] = {**before, **spent}
-        write_rows(self.results, self.rows)
+        row = adopt(self.results, run, attempt.stage, "best", self.config.series.episodes, attempt.round)
+        self.rows = read_rows(self.results)
         self.say(f"stage {attempt.stage}: {row.clears} of {row.episodes} cleared [{row.low:.2f}, {row.high:.2f}]")
+
+
+def adopt(results: Path, run: Run, stage: str, checkpoint: str, episodes: int, rounds: int = 1) -> LevelRow:
+    """Judge a run's policy as it would lie on the shelf, put it there if it is the stage's best, write the table."""
+    config, rows = config_of(run), read_rows(results)
+    learners, saved = load_learners(run, config, checkpoint)
+    aside = run.folder / f"policy{ENDING}"
+    shelve(aside, config, learners, {"stage": stage, "checkpoint": saved.name, "world": saved.meta.get("world")})
+    row, before = judge_stage(config, take_down(aside).learners, stage, episodes, sampled=True), rows.get(stage)
+    spent = {**_spent(run, before), "rounds": rounds}
+    if before is None or row.rate > before["rate"]:
+        replace_file(results / f"{stage}{ENDING}", aside.read_bytes())
+        rows[stage] = {**row._asdict(), **spent, "preset": run.describe()["preset"]}
+    else:
+        rows[stage] = {**before, **spent}
+    write_rows(results, rows)
+    return row
+
+
+def _spent(run: Run, before: dict[str, Any] | None) -> dict[str, Any]:
+    """Steps and CPU minutes of all the stage's runs; checkpoints of older versions do not count the latter."""
+    last = load_checkpoint(run, "latest")
+    steps, cpu_s = last.facts["counts"]["agent_steps"], last.meta.get("counters", {}).get("cpu_s")
+    if before is None:
+        return {"steps": steps, "cpu_minutes": None if cpu_s is None else cpu_s / 60}
+    known = cpu_s is not None and before["cpu_minutes"] is not None
+    return {"steps": steps + before["steps"], "cpu_minutes": before["cpu_minutes"] + cpu_s / 60 if known else None}
 
 
 def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
@@ -158,8 +167,9 @@ def table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         ends = ", ".join(f"{name} {count}" for name, count in row["ends"].items())
         steps = "–" if row["median_steps"] is None else f"{row['median_steps']:.0f}"
+        minutes = "–" if row["cpu_minutes"] is None else f"{row['cpu_minutes']:.1f}"
         lines.append(
             f"| {row['stage']} | {row['rate']:.2f} | {row['low']:.2f}–{row['high']:.2f} | {steps} "
-            f"| {row['steps']:,} | {row['cpu_minutes']:.1f} | {row['rounds']} | {ends} |"
+            f"| {row['steps']:,} | {minutes} | {row['rounds']} | {ends} |"
         )
     return "\n".join(lines) + "\n"

@@ -1,0 +1,19 @@
+"""Put the policy of a finished run on the shelf of levels: python benchmarks/adopt_level.py RUN STAGE
+
+It is judged on 100 held-out episodes like those of `holdfast train mario-levels`; its row says which preset made it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from holdfast.runs.folder import Run
+from holdfast.series import adopt
+
+RESULTS = Path(__file__).resolve().parent / "results" / "mario_levels"
+EPISODES = 100
+
+if __name__ == "__main__":
+    folder, stage = sys.argv[1:]
+    print(adopt(RESULTS, Run(Path(folder)), stage, "latest", EPISODES))
