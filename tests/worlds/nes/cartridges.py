@@ -61,6 +61,11 @@ def cartridge(source: str, tiles: bytes = b"", **wiring: bool) -> bytes:
     return ines_file(program, tiles, **wiring)
 
 
+def a_frame_later(source: str) -> str:
+    """The same program after one more vertical blank: frames that leave out a dot then have another phase."""
+    return source.replace("JSR start\n", "JSR start\nthird:  BIT PPUSTATUS\n        BPL third\n", 1)
+
+
 # Counts rounds of 17 cycles (not a divisor of the frame) until $2002 shows the flag: read timing, the lost flag when a
 # read falls on the dot before it, and the odd frame's skipped dot.
 VBLANK_FLAG = """

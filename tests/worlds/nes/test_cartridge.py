@@ -35,6 +35,9 @@ def changed(index: int, value: int) -> bytes:
         (changed(7, 0x40), UnsupportedMapper, "mapper 64"),
         (changed(6, 0x04), UnsupportedFeature, "trainer"),
         (changed(6, 0x08), UnsupportedFeature, "four-screen"),
+        (changed(7, 0x01), UnsupportedFeature, "Vs. System"),
+        (changed(7, 0x02), UnsupportedFeature, "PlayChoice"),
+        (changed(9, 0x01), UnsupportedFeature, "PAL.*byte 9"),
     ],
 )
 def test_wrong_files_are_refused_by_name(data: bytes, error: type[HoldfastError], says: str) -> None:

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from cartridges import NMI_TIMING, SPRITE_ZERO, cartridge
 
-from holdfast.compiled import kernel_sources
+from holdfast.compiled import SETTINGS, kernel_sources
 from holdfast.worlds.nes import Cartridge, Console, load_rom, machine
 from holdfast.worlds.nes import layout as L
+from holdfast.worlds.nes.bus import cycle_at
+from holdfast.worlds.nes.console import MOST_KEPT
 from holdfast.worlds.nes.errors import LaneError, UnsupportedFeature
 
 BUSY = cartridge(SPRITE_ZERO.format(x=20, y=50, mask=0x1E))
@@ -26,6 +28,43 @@ def played(cartridge: Cartridge, lanes: int, frames: int, threads: int = 1, seed
     for _ in range(frames):
         console.step(random.integers(0, 256, 64, dtype=np.uint8)[:lanes] & 0xF3, frames=2)
     return console
+
+
+STATUS_TWICE = """
+reset:  LDA PPUSTATUS
+        STA $10
+        LDA PPUSTATUS
+        STA $11
+stay:   JMP stay
+"""
+
+
+def test_the_vertical_blank_flag_is_up_at_power_on_but_not_after_a_reset() -> None:
+    console = Console(load_rom(cartridge(STATUS_TWICE)))
+    console.step(0)
+    assert console.ram[0, 0x10:0x12].tolist() == [0x80, 0]
+    console.step(0, frames=3)
+    console.reset()
+    console.step(0)
+    assert console.ram[0, 0x10:0x12].tolist() == [0, 0]
+
+
+def test_more_pictures_than_a_console_keeps_backgrounds_for() -> None:
+    console = Console(load_rom(BUSY), MOST_KEPT + 6)
+    console.ram[:, 0x203] = np.arange(MOST_KEPT + 6)
+    for _ in range(2):
+        console.step(0, frames=9)
+        pictures = console.pixels()
+        for lane in (0, 5, MOST_KEPT + 5):
+            assert (pictures[lane] == console.pixels([lane])[0]).all()
+
+
+def test_inner_functions_refuse_python() -> None:
+    """Numba would jump to address 0."""
+    row = Console(load_rom(BUSY)).state[0]
+    if not SETTINGS.DISABLE_JIT:
+        with pytest.raises(TypeError, match="cycle_at is for kernels only"):
+            cycle_at(row.view(np.int64), 3)
 
 
 def test_the_example_of_the_docs() -> None:

@@ -14,6 +14,7 @@ from cartridges import (
     OAM_DMA,
     SPRITE_ZERO,
     VBLANK_FLAG,
+    a_frame_later,
     cartridge,
 )
 
@@ -32,6 +33,7 @@ CARTRIDGES = {
     "sprite 0, top": SPRITE_ZERO.format(x=0, y=0, mask=0x1E),
     "sprite 0, left": SPRITE_ZERO.format(x=10, y=20, mask=0x1E),
     "sprite 0, right": SPRITE_ZERO.format(x=200, y=180, mask=0x1E),
+    "NMI, rendering, a frame later": a_frame_later(NMI_TIMING.format(mask=0x1E)),
     "frame interrupt": FRAME_IRQ,
     "lengths, four steps": LENGTH_COUNTERS.format(sequence=0x40, halt=0, length=0x10),
     "lengths, five steps": LENGTH_COUNTERS.format(sequence=0xC0, halt=0, length=0x10),

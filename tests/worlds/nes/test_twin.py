@@ -12,7 +12,7 @@ from holdfast.worlds.nes import layout as L
 from holdfast.worlds.nes.assembler import ines_file
 from holdfast.worlds.nes.cartridge import Cartridge
 from holdfast.worlds.nes.decode import decode_program
-from holdfast.worlds.nes.draw import paint_plainly
+from holdfast.worlds.nes.draw_plainly import paint_plainly
 from holdfast.worlds.nes.frame import run_frame_plainly
 from holdfast.worlds.nes.machine import SEQUENCES
 from holdfast.worlds.nes.opcodes import OPCODES

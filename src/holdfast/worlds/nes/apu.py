@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compiled import kernel
+from holdfast.worlds.nes.inner import inner
 from holdfast.worlds.nes.layout import (
     APU_ENABLED,
     APU_FIVE_STEPS,
@@ -42,7 +42,7 @@ LENGTHS = np.array(
 DMC_PERIODS = np.array([428, 380, 340, 320, 286, 254, 226, 214, 190, 160, 142, 128, 106, 84, 72, 54], np.int64)
 
 
-@kernel
+@inner
 def half_frames(since_start: int, five_steps: int) -> int:
     """Half-frame clocks in the first `since_start` cycles of the frame counter."""
     if since_start < 0:
@@ -52,14 +52,14 @@ def half_frames(since_start: int, five_steps: int) -> int:
     return 2 * whole + (1 if part >= HALF_FRAME else 0) + (1 if part >= period - 1 else 0)
 
 
-@kernel
+@inner
 def clock_lengths(words: Array, clocks: int) -> None:
     for channel in range(4):
         if not (words[APU_HALTS] >> channel) & 1:
             words[LENGTH0 + channel] = max(words[LENGTH0 + channel] - clocks, 0)
 
 
-@kernel
+@inner
 def next_frame_irq(words: Array) -> int:
     """The cycle at which the frame interrupt is raised next, as far as the APU has been brought up to date."""
     if words[APU_FIVE_STEPS] or words[APU_INHIBIT]:
@@ -68,7 +68,7 @@ def next_frame_irq(words: Array) -> int:
     return words[APU_START] + (FOUR_STEPS - 1) + FOUR_STEPS * (passed // FOUR_STEPS + 1)
 
 
-@kernel
+@inner
 def sync_apu(words: Array, cycle: int) -> None:
     if cycle <= words[APU_SYNCED]:
         return
@@ -85,7 +85,7 @@ def sync_apu(words: Array, cycle: int) -> None:
     words[APU_SYNCED] = cycle
 
 
-@kernel
+@inner
 def next_irq(words: Array) -> int:
     """The cycle from which the interrupt line is held, NEVER if nothing will raise it."""
     if words[FRAME_IRQ] or words[DMC_IRQ]:
@@ -96,7 +96,7 @@ def next_irq(words: Array) -> int:
     return at
 
 
-@kernel
+@inner
 def read_apu_status(words: Array, cycle: int) -> int:
     sync_apu(words, cycle)
     status = 0
@@ -113,12 +113,12 @@ def read_apu_status(words: Array, cycle: int) -> int:
     return status
 
 
-@kernel
+@inner
 def set_halt(words: Array, channel: int, halted: int) -> None:
     words[APU_HALTS] = (words[APU_HALTS] & ~(1 << channel)) | ((1 if halted else 0) << channel)
 
 
-@kernel
+@inner
 def write_apu(words: Array, address: int, value: int, cycle: int) -> None:
     register = address & 0x1F
     if register == 0x17:

@@ -99,12 +99,13 @@ def _own_turns(
     path: Path, inputs: NDArray[np.uint8], lanes: int, ends: dict[str, list[int]], blocks: bool
 ) -> dict[str, Callable[[], float]]:
     from holdfast.compiled import use_threads
+    from holdfast.worlds.nes.backgrounds import KEPT_WORDS
     from holdfast.worlds.nes.cartridge import load_rom
     from holdfast.worlds.nes.console import Console
 
     cartridge = load_rom(path)
     script = np.stack([inputs, np.zeros_like(inputs)], axis=1)
-    pixels = np.zeros((lanes, 240 * 256), np.uint8)
+    pixels, kept = np.zeros((lanes, 240 * 256), np.uint8), np.zeros((lanes, KEPT_WORDS), np.uint64)
 
     booted = Console(cartridge)
     boot(lambda: booted.step(0), lambda: booted.ram[0])
@@ -116,7 +117,7 @@ def _own_turns(
             groups = pixels[0].view(np.uint64)
             started = time.perf_counter()
             console.machine.kernels.run_script(
-                console.state[0], console.words[0], console.rom, console.code, script, every, groups
+                console.state[0], console.words[0], console.rom, console.code, script, every, groups, kept[0]
             )
             elapsed_s = time.perf_counter() - started
             ends[name] = [int(console.ram[0, address]) for address in POSITION]
@@ -131,7 +132,7 @@ def _own_turns(
             groups = pixels.view(np.uint64)
             started = time.perf_counter()
             console.machine.kernels.run_scripts(
-                console.state, console.words, console.rom, console.code, script, every, groups
+                console.state, console.words, console.rom, console.code, script, every, groups, kept
             )
             return lanes * len(inputs) / (time.perf_counter() - started)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compiled import kernel
 from holdfast.worlds.nes.apu import read_apu_status, write_apu
+from holdfast.worlds.nes.inner import inner
 from holdfast.worlds.nes.layout import (
     BUTTONS1,
     BUTTONS2,
@@ -30,13 +30,13 @@ int64: Any = np.int64
 Array = Any
 
 
-@kernel
+@inner
 def cycle_at(words: Array, dot: int) -> int:
     """CPU cycles since power-on."""
     return (words[CLOCK] + dot) // 3
 
 
-@kernel
+@inner
 def read_controller(words: Array, port: int) -> int:
     """A standard controller sends its eight buttons, then ones; the upper bits are open bus."""
     if words[STROBE]:
@@ -46,7 +46,7 @@ def read_controller(words: Array, port: int) -> int:
     return 0x40 | bit
 
 
-@kernel
+@inner
 def write_strobe(words: Array, value: int) -> None:
     if words[STROBE] or value & 1:
         words[SHIFT1] = words[BUTTONS1]
@@ -54,7 +54,7 @@ def write_strobe(words: Array, value: int) -> None:
     words[STROBE] = value & 1
 
 
-@kernel
+@inner
 def read_bus(row: Array, words: Array, rom: Array, address: int, dot: int) -> int:
     if address >= 0x8000:
         return int64(rom[address & 0x7FFF])
@@ -72,7 +72,7 @@ def read_bus(row: Array, words: Array, rom: Array, address: int, dot: int) -> in
     return address >> 8
 
 
-@kernel
+@inner
 def copy_sprites(row: Array, words: Array, rom: Array, page: int, dot: int) -> int:
     """OAM DMA: 256 bytes, 513 cycles and one more to meet an even one. Returns the stall in dots."""
     if dot >= PICTURE_DOT:
@@ -89,7 +89,7 @@ def copy_sprites(row: Array, words: Array, rom: Array, page: int, dot: int) -> i
     return 3 * (513 + (cycle_at(words, dot) + 1) % 2)
 
 
-@kernel
+@inner
 def write_bus(row: Array, words: Array, rom: Array, address: int, value: int, dot: int) -> int:
     """Returns the dots for which the CPU is stalled (only by OAM DMA)."""
     if address < 0x2000:

@@ -94,20 +94,28 @@ def _read_header(data: bytes, name: str) -> _Header:
     program_banks, tile_banks, flags6, flags7 = data[4], data[5], data[6], data[7]
     nes20 = flags7 & 0x0C == 0x08
     mapper = flags6 >> 4
-    if nes20 or not any(data[12:16]):  # old tools wrote text over bytes 7-15; NESdev: then trust only the low nibble
+    whole = nes20 or not any(data[12:16])  # old tools wrote text over bytes 7-15; NESdev: then trust only byte 6
+    if whole:
         mapper |= flags7 & 0xF0
     if nes20:
         mapper |= (data[8] & 0x0F) << 8
         program_banks |= (data[9] & 0x0F) << 8
         tile_banks |= (data[9] & 0xF0) << 4
     if mapper != 0:
-        raise UnsupportedMapper(f"{name} needs mapper {mapper}; this console has NROM (mapper 0) only")
+        raise UnsupportedMapper(
+            f"{name} needs mapper {mapper} (header bytes 6 and 7); this console has NROM (mapper 0) only"
+        )
     if flags6 & 0x04:
         raise UnsupportedFeature(f"{name} has a trainer (512 bytes at $7000), which NROM boards do not have")
     if flags6 & 0x08:
         raise UnsupportedFeature(f"{name} asks for four-screen memory, which NROM boards do not have")
-    if nes20 and (data[12] & 0x03 == 1 or data[12] & 0x03 == 3):
-        raise UnsupportedFeature(f"{name} is timed for PAL or Dendy consoles; this one runs NTSC")
+    if whole and flags7 & 0x03:
+        kind = ("", "a Vs. System", "a PlayChoice-10", "another console")[flags7 & 0x03]
+        raise UnsupportedFeature(f"{name} is made for {kind} (header byte 7); this console is a NES")
+    if data[12] & 0x03 in (1, 3) if nes20 else whole and data[9] & 0x01:
+        raise UnsupportedFeature(
+            f"{name} is timed for PAL or Dendy consoles (header byte {12 if nes20 else 9}); this one runs NTSC"
+        )
     if program_banks not in (1, 2):
         raise RomError(f"{name} has {program_banks} program banks of 16 KB; NROM has 1 or 2")
     if tile_banks not in (0, 1):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.compiled import announced, use_threads
 from holdfast.worlds.nes import layout, machine
+from holdfast.worlds.nes.backgrounds import KEPT_WORDS
 from holdfast.worlds.nes.cartridge import Cartridge
 from holdfast.worlds.nes.draw import COLUMNS, LINES, line_emphasis
 from holdfast.worlds.nes.errors import LaneError, UnsupportedFeature
@@ -18,6 +19,8 @@ from holdfast.worlds.nes.start import power_on_row, restart
 
 BUTTONS = ("A", "B", "SELECT", "START", "UP", "DOWN", "LEFT", "RIGHT")
 BUTTON_BITS = {name: 1 << bit for bit, name in enumerate(BUTTONS)}
+
+MOST_KEPT = 64  # backgrounds that a console keeps for its next pictures, 0.2 MB each
 
 Lanes = Sequence[int] | NDArray[np.integer[Any]] | slice | None
 
@@ -45,6 +48,7 @@ class Console:
         self.machine = _machine_with_blocks(cartridge) if blocks else machine.general_machine(cartridge)
         self.code = self.machine.code
         self._buttons = np.zeros((lanes, 2), np.uint8)
+        self._kept = np.zeros((0, KEPT_WORDS), np.uint64)
 
     @property
     def ram(self) -> NDArray[np.uint8]:
@@ -123,9 +127,14 @@ class Console:
                 f"{layout.LOG_ENTRIES} lines of one frame, which this console does not draw"
             )
         out = np.empty((len(numbers), LINES * COLUMNS), np.uint8)
+        if len(self._kept) < min(len(numbers), MOST_KEPT):
+            self._kept = np.zeros((min(len(numbers), MOST_KEPT), KEPT_WORDS), np.uint64)
         use_threads(self.threads)
-        with announced("NES", machine.__file__):
-            machine.paint_lanes(self.state, self.words, self.rom, numbers, out.view(np.uint64))
+        for first in range(0, len(numbers), MOST_KEPT):
+            part = slice(first, first + MOST_KEPT)
+            with announced("NES", machine.__file__):
+                groups = out[part].view(np.uint64)
+                machine.paint_lanes(self.state, self.words, self.rom, numbers[part], groups, self._kept)
         return out.reshape(-1, LINES, COLUMNS)
 
     def rgb(self, lanes: Lanes = None) -> NDArray[np.uint8]:

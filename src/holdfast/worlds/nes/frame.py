@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.compiled import kernel
 from holdfast.worlds.nes.apu import next_irq, sync_apu
 from holdfast.worlds.nes.bus import cycle_at
+from holdfast.worlds.nes.inner import inner
 from holdfast.worlds.nes.layout import (
     CLOCK,
     CONTROL,
@@ -46,18 +47,18 @@ NMI_DOTS = 5  # an instruction that ends sooner after the edge has already looke
 IRQ_CYCLES = 3  # from the frame interrupt's flag to the end of the instruction that notices it
 
 
-@kernel
+@inner
 def pass_prerender(words: Array) -> None:
     """The picture begins. In every other frame that is rendered the PPU leaves out one dot here."""
     if words[PICTURE] == 0:
         begin_picture(words)
     words[PICTURE] = 2
-    if words[FRAME] & 1 and words[MASK] & 0x18:
+    if words[FRAME] & 1 == 0 and words[MASK] & 0x18:
         words[DOT] += 1
         words[CLOCK] -= 1
 
 
-@kernel
+@inner
 def taken_interrupt(row: Array, words: Array, rom: Array) -> bool:
     """Enter the NMI or IRQ handler if one is due before the next instruction."""
     if words[NMI] == 1:
@@ -74,7 +75,7 @@ def taken_interrupt(row: Array, words: Array, rom: Array) -> bool:
     return True
 
 
-@kernel
+@inner
 def next_stop(words: Array) -> int:
     """The dot up to which instructions can follow each other without looking at anything else."""
     dot = words[DOT]
@@ -87,13 +88,13 @@ def next_stop(words: Array) -> int:
     return stop
 
 
-@kernel
+@inner
 def stay_jammed(words: Array) -> None:
     """A jammed CPU does nothing for the rest of the frame; the picture goes on."""
     words[DOT] = FRAME_DOTS if words[PICTURE] == 2 else PICTURE_DOT
 
 
-@kernel
+@inner
 def finish_frame(row: Array, words: Array, rom: Array) -> None:
     """Close the picture and raise the next vertical blank."""
     end_picture(row, words, rom)

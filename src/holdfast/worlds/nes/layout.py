@@ -67,9 +67,6 @@ FRAME_DOTS = 341 * 262
 FLAGS_CLEAR_DOT = 341 * 20  # pre-render line, dot 1
 PICTURE_DOT = 341 * 21 - 3  # pre-render line, dot 338: scroll is set, the odd frame's skipped dot is decided
 FIRST_LINE_DOT = 341 * 21 - 1  # line 0, dot 0
-# The PPU starts with the picture. CPU and PPU wake up in one of several phases; this is the one in which cynes runs.
-POWER_ON_DOT = FIRST_LINE_DOT + 12
-POWER_ON_CYCLE = 8  # the reset sequence, counted so that OAM DMA meets the same even cycles
 
 TILES_IN_ROM = 32768  # the `rom` array holds the program, then the tiles
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from holdfast.compiled import announced, kernel, parallel_kernel, prange
 from holdfast.worlds.nes.cartridge import Cartridge
 from holdfast.worlds.nes.decode import Decoded, code_words, decode_program
-from holdfast.worlds.nes.draw import paint
+from holdfast.worlds.nes.draw import paint_picture
 from holdfast.worlds.nes.frame import finish_frame, next_stop, pass_prerender, stay_jammed, taken_interrupt
 from holdfast.worlds.nes.generate import import_text, machine_source
 from holdfast.worlds.nes.layout import BUTTONS1, BUTTONS2, DOT, FRAME_DOTS, JAMMED, PICTURE, PICTURE_DOT
@@ -84,23 +84,27 @@ def step_lanes(state: Array, words: Array, rom: Array, code: Array, buttons: Arr
 
 
 @kernel
-def run_script(row: Array, words: Array, rom: Array, code: Array, script: Array, every: int, groups: Array) -> None:
+def run_script(
+    row: Array, words: Array, rom: Array, code: Array, script: Array, every: int, groups: Array, kept: Array
+) -> None:
     """One lane through `script` uint8 [frames, 2], with a picture every so many frames (0: never)."""
     for frame in range(script.shape[0]):
         step_lane(row, words, rom, code, script[frame], 1)
         if every and frame % every == 0:
-            paint(row, words, rom, groups)
+            paint_picture(row, words, rom, groups, kept, True)
 
 
 @parallel_kernel
-def run_scripts(state: Array, words: Array, rom: Array, code: Array, script: Array, every: int, groups: Array) -> None:
+def run_scripts(
+    state: Array, words: Array, rom: Array, code: Array, script: Array, every: int, groups: Array, kept: Array
+) -> None:
     for lane in prange(state.shape[0]):
-        run_script(state[lane], words[lane], rom, code, script, every, groups[lane])
+        run_script(state[lane], words[lane], rom, code, script, every, groups[lane], kept[lane])
 
 
 @parallel_kernel
-def paint_lanes(state: Array, words: Array, rom: Array, lanes: Array, groups: Array) -> None:
-    """Pictures of some lanes into `groups` uint64 [n, 7680], eight pixels each."""
+def paint_lanes(state: Array, words: Array, rom: Array, lanes: Array, groups: Array, kept: Array) -> None:
+    """Pictures of some lanes into `groups` uint64 [n, 7680], eight pixels each; `kept` has as many rows or more."""
     for index in prange(lanes.shape[0]):
         lane = lanes[index]
-        paint(state[lane], words[lane], rom, groups[index])
+        paint_picture(state[lane], words[lane], rom, groups[index], kept[index], True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from holdfast.compiled import kernel
 from holdfast.worlds.nes.bus import read_bus, write_bus
+from holdfast.worlds.nes.inner import inner
 from holdfast.worlds.nes.layout import (
     CARRY,
     DECIMAL,
@@ -72,20 +73,20 @@ IS_MODIFY = np.array([name in MODIFIES for name in MNEMONICS], np.int64)
 ANE_MAGIC = 0xEE  # the constant of ANE and LXA differs between chips; this is a common one
 
 
-@kernel
+@inner
 def set_nz(words: Array, value: int) -> None:
     words[ZERO_VALUE] = value
     words[NEGATIVE_VALUE] = value
 
 
-@kernel
+@inner
 def pack_flags(words: Array) -> int:
     """P as pushed by an interrupt: bit 5 set, B clear."""
     flags = 0x20 | words[CARRY] | words[INTERRUPT_DISABLE] << 2 | words[DECIMAL] << 3 | words[OVERFLOW] << 6
     return flags | (0x02 if words[ZERO_VALUE] == 0 else 0) | (words[NEGATIVE_VALUE] & 0x80)
 
 
-@kernel
+@inner
 def unpack_flags(words: Array, flags: int) -> None:
     words[CARRY] = flags & 1
     words[ZERO_VALUE] = 0 if flags & 2 else 1
@@ -95,19 +96,19 @@ def unpack_flags(words: Array, flags: int) -> None:
     words[NEGATIVE_VALUE] = flags & 0x80
 
 
-@kernel
+@inner
 def push(row: Array, words: Array, value: int) -> None:
     row[0x100 + words[SP]] = value
     words[SP] = (words[SP] - 1) & 0xFF
 
 
-@kernel
+@inner
 def pull(row: Array, words: Array) -> int:
     words[SP] = (words[SP] + 1) & 0xFF
     return int64(row[0x100 + words[SP]])
 
 
-@kernel
+@inner
 def interrupt(row: Array, words: Array, rom: Array, vector: int, flags: int) -> None:
     """Push PC and flags, go through a vector. The caller counts the seven cycles."""
     push(row, words, words[PC] >> 8)
@@ -117,7 +118,7 @@ def interrupt(row: Array, words: Array, rom: Array, vector: int, flags: int) -> 
     words[PC] = int64(rom[vector & 0x7FFF]) | int64(rom[(vector + 1) & 0x7FFF]) << 8
 
 
-@kernel
+@inner
 def add(words: Array, value: int) -> None:
     total = words[A] + value + words[CARRY]
     words[OVERFLOW] = ((~(words[A] ^ value) & (words[A] ^ total)) >> 7) & 1
@@ -126,13 +127,13 @@ def add(words: Array, value: int) -> None:
     set_nz(words, words[A])
 
 
-@kernel
+@inner
 def compare(words: Array, register: int, value: int) -> None:
     words[CARRY] = 1 if register >= value else 0
     set_nz(words, (register - value) & 0xFF)
 
 
-@kernel
+@inner
 def modify(words: Array, operation: int, value: int) -> int:
     """The arithmetic of ASL, LSR, ROL, ROR, INC and DEC, also inside their unofficial relatives."""
     if operation == ASL or operation == SLO:
@@ -155,7 +156,7 @@ def modify(words: Array, operation: int, value: int) -> int:
     return result
 
 
-@kernel
+@inner
 def after_modify(words: Array, operation: int, value: int) -> None:
     """What the unofficial read-modify-write opcodes do with the accumulator afterwards."""
     if operation == SLO:
@@ -175,7 +176,7 @@ def after_modify(words: Array, operation: int, value: int) -> None:
         compare(words, words[A], value)
 
 
-@kernel
+@inner
 def use_operand(words: Array, operation: int, value: int) -> None:
     """Everything an instruction does with a value it has read."""
     if operation == LDA:
@@ -241,7 +242,7 @@ def use_operand(words: Array, operation: int, value: int) -> None:
         set_nz(words, words[SP])
 
 
-@kernel
+@inner
 def stored_value(words: Array, operation: int, address_high: int) -> int:
     if operation == STA:
         return words[A]
@@ -260,7 +261,7 @@ def stored_value(words: Array, operation: int, address_high: int) -> int:
     return words[A] & words[X] & ((address_high + 1) & 0xFF)
 
 
-@kernel
+@inner
 def branch_taken(words: Array, operation: int) -> bool:
     if operation == BPL:
         return words[NEGATIVE_VALUE] & 0x80 == 0
@@ -279,7 +280,7 @@ def branch_taken(words: Array, operation: int) -> bool:
     return words[ZERO_VALUE] == 0
 
 
-@kernel
+@inner
 def simple(row: Array, words: Array, rom: Array, operation: int) -> None:
     """The instructions without an operand. PC already points behind the opcode."""
     if operation == TAX:
@@ -349,7 +350,7 @@ def simple(row: Array, words: Array, rom: Array, operation: int) -> None:
         words[JAMMED] = 1
 
 
-@kernel
+@inner
 def zero_page_pointer(row: Array, at: int) -> int:
     return int64(row[at & 0xFF]) | int64(row[(at + 1) & 0xFF]) << 8
 
@@ -397,7 +398,7 @@ def step(row: Array, words: Array, rom: Array) -> None:
         words[IRQ_MASKED] = words[INTERRUPT_DISABLE]
 
 
-@kernel
+@inner
 def memory_instruction(row: Array, words: Array, rom: Array, opcode: int, operand: int) -> None:
     """Instructions that read, write or modify a byte of memory. Indexing across a page first reads the wrong page."""
     mode, operation, cycles, dot = MODE[opcode], OPERATION[opcode], CYCLES[opcode], words[DOT]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.compiled import inlined, kernel
+from holdfast.worlds.nes.inner import inner, inner_inlined
 from holdfast.worlds.nes.layout import (
     CHR_AT,
     CONTROL,
@@ -60,7 +60,7 @@ int64: Any = np.int64
 Array = Any  # NumPy arrays inside kernels: uint8 rows, int64 words
 
 
-@inlined
+@inner_inlined
 def screen_offset(words: Array, address: int) -> int:
     """Where a nametable address ($2000-$2FFF, any mirror) lies among the two screens of a row."""
     if words[VERTICAL]:
@@ -68,13 +68,13 @@ def screen_offset(words: Array, address: int) -> int:
     return ((address >> 1) & 0x400) | (address & 0x3FF)
 
 
-@inlined
+@inner_inlined
 def palette_offset(address: int) -> int:
     """$3F10, $3F14, $3F18 and $3F1C are the same cells as $3F00, $3F04, $3F08 and $3F0C."""
     return address & 0x0F if address & 3 == 0 else address & 0x1F
 
 
-@inlined
+@inner_inlined
 def read_tile(row: Array, words: Array, rom: Array, address: int) -> int:
     at = words[CHR_AT]
     if at:
@@ -82,7 +82,7 @@ def read_tile(row: Array, words: Array, rom: Array, address: int) -> int:
     return int64(rom[TILES_IN_ROM + (address & 0x1FFF)])
 
 
-@kernel
+@inner
 def lines_down(v: int, t: int, lines: int) -> int:
     """V after this many line ends of a rendered picture: Y moves on, X comes back from T."""
     y = ((v >> 5) & 31) * 8 + ((v >> 12) & 7)
@@ -100,7 +100,7 @@ def lines_down(v: int, t: int, lines: int) -> int:
     return (y & 7) << 12 | screen << 11 | (y >> 3) << 5 | (t & 0x041F)
 
 
-@kernel
+@inner
 def sync_scroll(words: Array, dot: int) -> None:
     """Bring V to this moment of the picture."""
     line = (dot + 1) // 341 - 21
@@ -112,13 +112,13 @@ def sync_scroll(words: Array, dot: int) -> None:
         words[V_LINE] = done
 
 
-@kernel
+@inner
 def pack_split(line: int, v: int, words: Array) -> int:
     settings = words[FINE_X] | (words[CONTROL] & 0xFF) << 3 | (words[MASK] & 0xFF) << 11
     return line | v << 8 | (words[T] & 0x7FFF) << 23 | settings << 38
 
 
-@kernel
+@inner
 def record_split(words: Array, dot: int) -> None:
     """Log the present scroll and settings from the next line on that they can change (sync_scroll has been called)."""
     line, column = (dot + 1) // 341 - 21, (dot + 1) % 341
@@ -149,7 +149,7 @@ def record_split(words: Array, dot: int) -> None:
     words[LOG + count - 1] = pack_split(start, v, words)
 
 
-@kernel
+@inner
 def begin_picture(words: Array) -> None:
     """The end of the pre-render line: flags are clear, the scroll is taken from T, a new log begins."""
     words[PICTURE] = 1
@@ -164,7 +164,7 @@ def begin_picture(words: Array) -> None:
     words[LOG] = pack_split(0, words[V], words)
 
 
-@kernel
+@inner
 def background_opaque(row: Array, words: Array, rom: Array, v: int, screen_x: int) -> int:
     """Is the background's pixel at this column of the line that V points to anything but the backdrop?"""
     x = (v & 31) * 8 + words[FINE_X] + screen_x
@@ -176,7 +176,7 @@ def background_opaque(row: Array, words: Array, rom: Array, v: int, screen_x: in
     return (bits >> (7 - (x & 7))) & 1
 
 
-@kernel
+@inner
 def find_sprite0(row: Array, words: Array, rom: Array) -> int:
     """The dot of the first opaque pixel of sprite 0 over an opaque background, with the present settings."""
     if words[MASK] & 0x18 != 0x18:
@@ -211,14 +211,14 @@ def find_sprite0(row: Array, words: Array, rom: Array) -> int:
     return NEVER
 
 
-@inlined
+@inner_inlined
 def sprite0_dot(row: Array, words: Array, rom: Array) -> int:
     if words[SPRITE0_AT] == UNKNOWN:
         words[SPRITE0_AT] = find_sprite0(row, words, rom)
     return words[SPRITE0_AT]
 
 
-@kernel
+@inner
 def before_change(row: Array, words: Array, rom: Array, dot: int) -> None:
     """Called before anything a picture that has begun depends on changes: settles what has been sent so far."""
     if words[PICTURE] == 0:
@@ -229,13 +229,13 @@ def before_change(row: Array, words: Array, rom: Array, dot: int) -> None:
     sync_scroll(words, dot)
 
 
-@inlined
+@inner_inlined
 def after_change(words: Array, dot: int) -> None:
     if dot >= PICTURE_DOT and dot < FRAME_DOTS:
         record_split(words, dot)
 
 
-@inlined
+@inner_inlined
 def note_picture_write(words: Array, dot: int) -> None:
     """Memory of a picture that is being sent: the change is drawn from the top (see the docs, 'scope')."""
     line = (dot + 1) // 341 - 21
@@ -243,25 +243,31 @@ def note_picture_write(words: Array, dot: int) -> None:
         words[NOTES] |= NOTE_PICTURE_MEMORY
 
 
-@inlined
+@inner_inlined
 def note_mid_line(words: Array, dot: int) -> None:
     line, column = (dot + 1) // 341 - 21, (dot + 1) % 341
     if words[MASK] & 0x18 and line >= 0 and line < 240 and column > 0 and column < 257:
         words[NOTES] |= NOTE_MID_LINE
 
 
-@kernel
+@inner_inlined
+def vblank_shows(words: Array, dot: int) -> bool:
+    """The flag is up until it is read or the pre-render line begins. Only at power-on it is up during a picture."""
+    return words[VBLANK] != 0 and (dot < FLAGS_CLEAR_DOT or dot >= PICTURE_DOT)
+
+
+@inner
 def read_status(row: Array, words: Array, rom: Array, dot: int) -> int:
     """$2002 at this dot. Near the end of a frame the read and the coming flag race (NESdev, "PPU frame timing")."""
     status = words[PPU_BUS] & 0x1F
+    if dot >= PICTURE_DOT and words[PICTURE] == 0:
+        begin_picture(words)
+    if vblank_shows(words, dot):
+        status |= 0x80
+        words[VBLANK] = 0
     if dot < FLAGS_CLEAR_DOT:
-        if words[VBLANK]:
-            status |= 0x80
-            words[VBLANK] = 0
         status |= words[SPRITE0_BEFORE]
     elif dot >= PICTURE_DOT:
-        if words[PICTURE] == 0:
-            begin_picture(words)
         if dot >= sprite0_dot(row, words, rom):
             status |= 0x40
         if dot >= FRAME_DOTS:
@@ -275,7 +281,7 @@ def read_status(row: Array, words: Array, rom: Array, dot: int) -> int:
     return status
 
 
-@kernel
+@inner
 def status_change_dot(row: Array, words: Array, rom: Array, dot: int) -> int:
     """The next dot at which $2002, read before, can show something else; for skipping loops that wait for it."""
     if dot < FLAGS_CLEAR_DOT:
@@ -288,12 +294,12 @@ def status_change_dot(row: Array, words: Array, rom: Array, dot: int) -> int:
     return FRAME_DOTS - 1
 
 
-@inlined
+@inner_inlined
 def step_address(words: Array) -> None:
     words[V] = (words[V] + (32 if words[CONTROL] & 0x04 else 1)) & 0x7FFF
 
 
-@inlined
+@inner_inlined
 def read_data(row: Array, words: Array, rom: Array) -> int:
     """$2007: memory comes one read late, palettes at once."""
     address = words[V] & 0x3FFF
@@ -312,7 +318,7 @@ def read_data(row: Array, words: Array, rom: Array) -> int:
     return value
 
 
-@inlined
+@inner_inlined
 def write_data(row: Array, words: Array, value: int) -> None:
     address = words[V] & 0x3FFF
     if address >= 0x3F00:
@@ -324,7 +330,7 @@ def write_data(row: Array, words: Array, value: int) -> None:
     step_address(words)
 
 
-@kernel
+@inner
 def read_ppu(row: Array, words: Array, rom: Array, register: int, dot: int) -> int:
     if register == 2:
         return read_status(row, words, rom, dot)
@@ -338,7 +344,7 @@ def read_ppu(row: Array, words: Array, rom: Array, register: int, dot: int) -> i
     return words[PPU_BUS]
 
 
-@kernel
+@inner
 def write_ppu(row: Array, words: Array, rom: Array, register: int, value: int, dot: int) -> None:
     words[PPU_BUS] = value
     if dot >= PICTURE_DOT:
@@ -351,7 +357,7 @@ def write_ppu(row: Array, words: Array, rom: Array, register: int, value: int, d
             note_mid_line(words, dot)
         words[CONTROL] = value
         words[T] = (words[T] & 0x73FF) | (value & 3) << 10
-        if risen and words[VBLANK] and dot < FLAGS_CLEAR_DOT:
+        if risen and vblank_shows(words, dot):
             words[NMI] = 2
     elif register == 1:
         if (value ^ words[MASK]) & 0xFF:
@@ -384,7 +390,7 @@ def write_ppu(row: Array, words: Array, rom: Array, register: int, value: int, d
     after_change(words, dot)
 
 
-@kernel
+@inner
 def end_picture(row: Array, words: Array, rom: Array) -> None:
     """The last line has been sent: what the next vertical blank shows of it."""
     if words[PICTURE] == 0:
