@@ -98,7 +98,7 @@ def measured(folder: Path, arm: str, seed: int) -> dict[str, Any]:
         "cells": mean([event["probes"]["evader_cells"] for event in judged]),
         "escape": mean([1.0 - rate for rate in rates]),
         "agent_steps": metrics[-1]["agent_steps"] if metrics else 0,
-        "cpu_s": cpu_seconds(folder),
+        "phase_s": phase_seconds(folder),
     }
 
 
@@ -115,7 +115,7 @@ def forgotten(judged: list[dict[str, Any]]) -> list[float]:
     return drops
 
 
-def cpu_seconds(folder: Path) -> float | None:
+def phase_seconds(folder: Path) -> float | None:
     rows = read_lines(folder / "timing.jsonl")
     return round(sum(value for row in rows for name, value in row.items() if name.startswith("phase.")), 1)
 
