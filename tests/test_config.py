@@ -95,7 +95,7 @@ def test_options_without_effect_are_refused() -> None:
 
 
 def test_a_grid_needs_a_count_for_each_number_of_an_action() -> None:
-    config, explicit = load_config("pursuit", ["--policy.grid", "3"])
+    config, explicit = load_config("pursuit", ["--policy.grid", "3", "--world.fixed_speed", "false"])
     with pytest.raises(ConfigError, match=r"policy\.grid = 3: an action of pursuer is 2 numbers"):
         check_against_world(config, explicit, spec_of(config))
 
