@@ -311,8 +311,8 @@ def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
     if arguments.repeats < 1:
         raise ConfigError([f"--repeats {arguments.repeats}: must be at least 1"])
-    if arguments.part != "nes" and (arguments.blocks or (arguments.rom and arguments.part != "mario")):
-        raise ConfigError(["--rom goes with: holdfast bench nes, or mario; --blocks with nes"])
+    if arguments.part not in ("nes", "mario") and (arguments.blocks or arguments.rom):
+        raise ConfigError(["--rom and --blocks go with: holdfast bench nes, or mario"])
     return bench(arguments)
 
 

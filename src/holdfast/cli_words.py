@@ -164,7 +164,7 @@ def bench(verb: Parser) -> None:
     verb.add_argument("--json", action="store_true", help="print one JSON object")
     verb.add_argument("--repeats", type=int, default=5, help="rounds, contenders taking turns (default 5)")
     verb.add_argument("--rom", metavar="FILE", help="with nes, mario: the program (default: the installed game)")
-    verb.add_argument("--blocks", action="store_true", help="with nes: also with the ROM's own hot code compiled")
+    verb.add_argument("--blocks", action="store_true", help="also with the ROM's own hot code compiled")
 
 
 def deck(verb: Parser) -> None:

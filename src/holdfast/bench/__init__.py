@@ -31,7 +31,7 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.part == "mario":
         from holdfast.bench.mario import bench_mario
 
-        return bench_mario(arguments.rom or "", arguments.repeats)
+        return bench_mario(arguments.rom or "", arguments.repeats, arguments.blocks)
     from holdfast.worlds.nes.bench import bench as bench_nes
 
     rom = Path(arguments.rom) if arguments.rom else None

@@ -22,8 +22,9 @@ LANES, THREADS = (1, 8, 32, 64, 256), (1, 2)
 STEPS = 2048  # of all lanes together, per round
 
 
-def bench_mario(rom: str, repeats: int) -> dict[str, Any]:
-    """Median rates with their spread; a step is four frames of the console."""
+def bench_mario(rom: str, repeats: int, blocks: bool) -> dict[str, Any]:
+    """Median rates with their spread; a step is four frames of the console. `blocks`: also with the game's hot paths
+    compiled."""
     where = find_rom(rom)
     contenders: dict[str, Callable[[], int]] = {}
     for lanes in LANES:
@@ -31,14 +32,19 @@ def bench_mario(rom: str, repeats: int) -> dict[str, Any]:
             contenders[f"world_{lanes}_lanes_{threads}_threads"] = _world_work(where, lanes, threads, "compact")
     for obs in ("tiles", "pixels"):
         contenders[f"world_{obs}_64_lanes_2_threads"] = _world_work(where, 64, 2, obs)
-    config, _ = load_config("mario-1-1", ["--world.rom", where, "--rollout.threads", "2"])
-    contenders["world_and_policy_64_lanes"] = _collecting(initial_state(config))
-    contenders["training_64_lanes"] = _training(config, initial_state(config))
+    for with_blocks in (False, True) if blocks else (False,):
+        also = "_with_blocks" if with_blocks else ""
+        words = ["--world.rom", where, "--rollout.threads", "2", "--world.blocks", str(with_blocks).lower()]
+        config, _ = load_config("mario-1-1", words)
+        if with_blocks:
+            contenders["world_64_lanes_2_threads_with_blocks"] = _world_work(where, 64, 2, "compact", blocks=True)
+        contenders[f"world_and_policy_64_lanes{also}"] = _collecting(initial_state(config))
+        contenders[f"training_64_lanes{also}"] = _training(config, initial_state(config))
     return {"rom": where, **as_table(take_turns(contenders, repeats), "steps_per_s")}
 
 
-def _world_work(rom: str, lanes: int, threads: int, obs: Any) -> Callable[[], int]:
-    world = Mario(MarioSettings(rom=rom, obs=obs), lanes, seed=1, threads=threads)
+def _world_work(rom: str, lanes: int, threads: int, obs: Any, blocks: bool = False) -> Callable[[], int]:
+    world = Mario(MarioSettings(rom=rom, obs=obs, blocks=blocks), lanes, seed=1, threads=threads)
     world.reset()
     return lambda: _play(world, max(1, STEPS // lanes))
 

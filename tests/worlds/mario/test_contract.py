@@ -7,6 +7,11 @@ from typing import Any
 import pytest
 
 from holdfast.worlds.check import check_world
+from holdfast.worlds.mario import starts
+from holdfast.worlds.mario.settings import MarioSettings
+from holdfast.worlds.mario.world import Mario
+from holdfast.worlds.nes.cartridge import Cartridge
+from holdfast.worlds.nes.machine import Machine, general_machine
 
 
 @pytest.mark.parametrize(
@@ -20,3 +25,20 @@ from holdfast.worlds.check import check_world
 def test_every_proof_holds(options: dict[str, Any]) -> None:
     proofs = check_world("mario", options, lanes=4, steps=40, plain=False)
     assert not [proof for proof in proofs if not proof.passed]
+
+
+def test_with_blocks_lanes_run_the_machine_of_this_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That such a machine does the same to the last byte is shown in tests/worlds/nes/test_blocks.py."""
+    made = []
+
+    def compiled(cartridge: Cartridge) -> Machine:
+        made.append(general_machine(cartridge))
+        return made[-1]
+
+    monkeypatch.setattr(starts, "_GAMES", {})
+    monkeypatch.setattr(starts, "machine_with_blocks", compiled)
+    world = Mario(MarioSettings(rom="own", blocks=True), lanes=2, seed=1)
+    assert world.fixed.code is made[0].code
+    assert Mario(MarioSettings(rom="own"), lanes=2, seed=1).fixed.code is not made[0].code
+    assert Mario(MarioSettings(rom="own", blocks=True), lanes=2, seed=1).fixed.code is made[0].code
+    assert len(made) == 1

@@ -20,6 +20,12 @@ class MarioSettings:
         "console", "console: our own, all lanes in this process; nes_py: that emulator, a supervised process per lane"
     )
     rom: str = option("", "path of the ROM; empty: look for it; own: the project's own small cartridge")
+    blocks: bool = option(
+        False,
+        "compile the game's own hot paths: some minutes once, then nearly twice as many steps",
+        only=("world.backend", ("console",)),
+        free=True,
+    )
     stages: str = option("1-1", "which stages episodes begin in: 1-1, a list 1-1,1-3, a world 1-*, or all")
     stage_weights: Literal["uniform", "need"] = option(
         "uniform", "need: stages that are cleared seldom come more often"

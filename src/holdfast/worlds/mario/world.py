@@ -97,7 +97,7 @@ class Mario(ArrayWorld):
         return mario_spec(self.settings)
 
     def _make_fixed(self) -> Fixed:
-        game = make_game(self.rom)
+        game = make_game(self.rom, self.settings.blocks)
         with announced("NES machine", by_address.__file__):
             self.frame_address = by_address.frame_address()
         make_rows = start_rows if self.settings.auto_start else title_rows
