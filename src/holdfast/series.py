@@ -4,7 +4,8 @@
 
 Stages come in the order of `world.stages`. One whose run is over is kept, an interrupted run is resumed. After each
 run the stage's weights and the table are written anew. What a round leaves unsolved gets a longer run, with another
-seed, in the next one; the policy that did best in evaluations during training is the one that is judged.
+seed, in the next one; the policy that did best in evaluations during training is the one that is judged: by its
+likeliest actions, and beside that by actions drawn as in training.
 """
 
 from __future__ import annotations
@@ -28,7 +29,17 @@ from holdfast.watch import Result, Watch
 from holdfast.worlds.mario.stages import STAGES, read_stages
 
 TABLE, ROWS = "table.md", "table.json"
-HEADINGS = ("stage", "cleared", "95 % interval", "median steps", "training steps", "CPU minutes", "rounds", "ends")
+HEADINGS = (
+    "stage",
+    "cleared",
+    "95 % interval",
+    "with drawn actions",
+    "median steps",
+    "training steps",
+    "CPU minutes",
+    "rounds",
+    "ends",
+)
 
 
 class Attempt(NamedTuple):
@@ -123,11 +134,12 @@ def adopt(results: Path, run: Run, stage: str, checkpoint: str, episodes: int, r
     learners, saved = load_learners(run, config, checkpoint)
     aside = run.folder / f"policy{ENDING}"
     shelve(aside, config, learners, {"stage": stage, "checkpoint": saved.name, "world": saved.meta.get("world")})
-    row, before = judge_stage(config, take_down(aside).learners, stage, episodes, sampled=True), rows.get(stage)
+    policy, before = take_down(aside).learners, rows.get(stage)
+    row, drawn = (judge_stage(config, policy, stage, episodes, sampled) for sampled in (False, True))
     spent = {**_spent(run, before), "rounds": rounds}
     if before is None or row.rate > before["rate"]:
         replace_file(results / f"{stage}{ENDING}", aside.read_bytes())
-        rows[stage] = {**row._asdict(), **spent, "preset": run.describe()["preset"]}
+        rows[stage] = {**row._asdict(), "drawn_rate": drawn.rate, **spent, "preset": run.describe()["preset"]}
     else:
         rows[stage] = {**before, **spent}
     write_rows(results, rows)
@@ -169,7 +181,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         steps = "–" if row["median_steps"] is None else f"{row['median_steps']:.0f}"
         minutes = "–" if row["cpu_minutes"] is None else f"{row['cpu_minutes']:.1f}"
         lines.append(
-            f"| {row['stage']} | {row['rate']:.2f} | {row['low']:.2f}–{row['high']:.2f} | {steps} "
+            f"| {row['stage']} | {row['rate']:.2f} | {row['low']:.2f}–{row['high']:.2f} | {row['drawn_rate']:.2f} | {steps} "
             f"| {row['steps']:,} | {minutes} | {row['rounds']} | {ends} |"
         )
     return "\n".join(lines) + "\n"

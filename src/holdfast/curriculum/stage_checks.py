@@ -12,7 +12,13 @@ BOUNDS = ("min", "max")
 
 
 def stage_problems(config: Config, explicit: frozenset[str]) -> list[str]:
-    return config.bootstrap.problems() + _forward_problems(config) + _adaptive_problems(config, explicit)
+    problems = config.bootstrap.problems() + _forward_problems(config) + _adaptive_problems(config, explicit)
+    if config.starts.share > 0.0 and config.world.backend != "console":
+        problems.append(
+            f"starts.share = {config.starts.share:g} begins episodes at kept moments, which world.backend = "
+            f"{config.world.backend} cannot load: set it to 0, or take the console"
+        )
+    return problems
 
 
 def _forward_problems(config: Config) -> list[str]:

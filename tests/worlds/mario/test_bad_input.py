@@ -40,6 +40,7 @@ def empty_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ([OWN, *REPLAY], "policy.core = gru needs whole episodes"),
         ([OWN, *ADAPTING], "world.distance_anneal both set the distance weight"),
         (["--world.rom=missing.nes"], "missing.nes: there is no such file"),
+        ([OWN, "--world.backend=nes_py"], "world.rom = own needs world.backend = console"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

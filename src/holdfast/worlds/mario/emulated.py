@@ -36,6 +36,7 @@ def refuse(settings: MarioSettings) -> None:
         "world.obs = pixels": settings.obs == "pixels",
         "world.auto_start = false": not settings.auto_start,
         f"world.rom = {OWN}": settings.rom == OWN,
+        "world.blocks = true": settings.blocks,
     }
     problems = [f"{what} needs world.backend = console, not {settings.backend}" for what in wrong if wrong[what]]
     if problems:

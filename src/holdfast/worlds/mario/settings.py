@@ -22,8 +22,7 @@ class MarioSettings:
     rom: str = option("", "path of the ROM; empty: look for it; own: the project's own small cartridge")
     blocks: bool = option(
         False,
-        "compile the game's own hot paths: some minutes once, then nearly twice as many steps",
-        only=("world.backend", ("console",)),
+        "compile the game's own hot paths into the console: some minutes once, then nearly twice as many steps",
         free=True,
     )
     stages: str = option("1-1", "which stages episodes begin in: 1-1, a list 1-1,1-3, a world 1-*, or all")
