@@ -180,8 +180,16 @@ def table(rows: list[dict[str, Any]]) -> str:
         ends = ", ".join(f"{name} {count}" for name, count in row["ends"].items())
         steps = "–" if row["median_steps"] is None else f"{row['median_steps']:.0f}"
         minutes = "–" if row["cpu_minutes"] is None else f"{row['cpu_minutes']:.1f}"
-        lines.append(
-            f"| {row['stage']} | {row['rate']:.2f} | {row['low']:.2f}–{row['high']:.2f} | {row['drawn_rate']:.2f} | {steps} "
-            f"| {row['steps']:,} | {minutes} | {row['rounds']} | {ends} |"
+        cells = (
+            row["stage"],
+            f"{row['rate']:.2f}",
+            f"{row['low']:.2f}–{row['high']:.2f}",
+            f"{row['drawn_rate']:.2f}",
+            steps,
+            f"{row['steps']:,}",
+            minutes,
+            str(row["rounds"]),
+            ends,
         )
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
