@@ -4,15 +4,16 @@
     python benchmarks/seeds.py cartpole
     python benchmarks/seeds.py template-vtrace
     python benchmarks/seeds.py cartpole-vtrace
-    python benchmarks/seeds.py mario-1-1
+    python benchmarks/seeds.py mario-1-1 [--rollout.threads 1 ...]
 
-Each seed is a `holdfast train` of its own, one after the other. The table is written to benchmarks/results/ as it
-grows, and a seed that is in it is not run again.
+Each seed is a `holdfast train` of its own, one after the other; further words are options for it. The table is written
+to benchmarks/results/ as it grows, and a seed that is in it is not run again.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -43,9 +44,9 @@ CASES = {
 
 def one_seed(case: Case, seed: int, folder: str) -> dict[str, float]:
     words = ["holdfast", "train", *case.words, "--run.seed", str(seed), "--run.root", folder, "--json", "--no-report"]
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([Path(sys.executable).parent / words[0], *words[1:]], capture_output=True, text=True)
-    wall_s = time.perf_counter() - begun
+    wall_s, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
     result = json.loads(done.stdout)
@@ -62,11 +63,12 @@ def one_seed(case: Case, seed: int, folder: str) -> dict[str, float]:
         "agent_steps": result["counts"]["agent_steps"],
         "training_s": round(working_s, 1),
         "wall_s": round(wall_s, 1),
+        "cpu_s": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
     }
 
 
-def main(name: str) -> None:
-    case, path = CASES[name], RESULTS / f"{name}_seeds.json"
+def main(name: str, *more: str) -> None:
+    case, path = CASES[name]._replace(words=CASES[name].words + more), RESULTS / f"{name}_seeds.json"
     rows = json.loads(path.read_text())["rows"] if path.exists() else []
     with tempfile.TemporaryDirectory() as folder:
         for seed in SEEDS:
@@ -84,4 +86,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
