@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import CheckpointError
+from holdfast.errors import CheckpointError, WorldError
+from holdfast.runs.metrics import ALL_METRICS, known_names
 from holdfast.runs.reading import read_lines, read_stream
 from holdfast.runs.recorder import Recorder, cut_streams_back
 from holdfast.runs.streams import parts_of
@@ -138,3 +139,9 @@ def test_an_event_may_be_about_another_iteration(tmp_path: Path) -> None:
     recorder.close()
     (line,) = read_lines(tmp_path / "events.jsonl")
     assert (line["event"], line["iteration"], line["kind"]) == ("odd", 7, "fact")
+
+
+def test_a_column_that_would_hide_a_metric_is_refused() -> None:
+    assert "evaluation.points" in known_names(ALL_METRICS, ["player"], ["length", "points"])
+    with pytest.raises(WorldError, match=r"'score' would hide the metric evaluation\.score"):
+        known_names(ALL_METRICS, ["player"], ["length", "score"])

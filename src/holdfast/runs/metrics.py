@@ -169,10 +169,15 @@ RESOURCES = (
 
 
 def known_names(table: tuple[Metric, ...], roles: list[str], columns: list[str]) -> set[str]:
+    """All names of a run; a world's column must not be called like a metric that we fill ourselves."""
     names: set[str] = set()
     for metric in table:
         fillings = roles if "{role}" in metric.name else columns if "{column}" in metric.name else [""]
-        names |= {metric.name.replace("{role}", filling).replace("{column}", filling) for filling in fillings}
+        for filling in fillings:
+            name = metric.name.replace("{role}", filling).replace("{column}", filling)
+            if "{column}" in metric.name and name in names | {other.name for other in table}:
+                raise WorldError(f"the world's column {filling!r} would hide the metric {name}: call it otherwise")
+            names.add(name)
     return names
 
 

@@ -27,7 +27,7 @@ COLUMNS = (
     "frames",
     "rooms",
     "loops",
-    "score",
+    "points",
     "coins",
     "clock_left",
     "forced_steps",
