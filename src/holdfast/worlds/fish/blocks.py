@@ -2,8 +2,9 @@
 
 They are computed for a tile of `WIDE` fish at a time, as in `sight`, against quads of fish. A quad out of the tile's
 reach is skipped, one wholly within reach adds its speeds as sums, and only one in between is compared fish by fish.
-Nothing is approximated: the same neighbours count. What grows with the school is the direction to every single
-neighbour, which no sum over a quad can stand for.
+The same neighbours count. What grows with the school is the direction to every single neighbour, which no sum over a
+quad can stand for. Speeds are summed as differences from the usual speed around the tile, so that the same pass gives
+their spread; only where that would lose digits is there a second pass.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from holdfast.worlds.fish.sight import FAR, ONE, REACH, TOUCHING, WIDE, ZERO
 
 X, Y, PLACE, COUNT, SPEED, SPREAD, RADIAL, PART, SUM_X, SUM_Y, TAKEN, NEAR = (row * WIDE for row in range(12))
 TILE = NEAR + NEAREST * WIDE
+TOUCHING_2 = TOUCHING * TOUCHING
+SAFE_SQUARES = 20.0  # mean square over root of the variance: 1e-7 of the one is then at most 1e-6 of the other
 LAST_NEAR = TILE - WIDE
 
 
@@ -83,8 +86,8 @@ def radial(x, y, vx, vy, tile, i):  # type: ignore[no-untyped-def]
     """How fast the fish at (x, y) swims away from fish i of the tile."""
     dx = x - tile[X + i]
     dy = y - tile[Y + i]
-    distance = np.sqrt(dx * dx + dy * dy)
-    return (vx * dx + vy * dy) / (distance if distance > TOUCHING else TOUCHING)
+    gap = dx * dx + dy * dy
+    return (vx * dx + vy * dy) / np.sqrt(gap if gap > TOUCHING_2 else TOUCHING_2)
 
 
 @inlined
@@ -103,17 +106,18 @@ def fold(tile):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_own(tile, swim, quads):  # type: ignore[no-untyped-def]
+def add_own(tile, swim, quads, usual):  # type: ignore[no-untyped-def]
     """A quad of the tile itself: a fish is not its own neighbour."""
     for quad in quads:
         for j in range(quad * QUAD, quad * QUAD + QUAD):
-            x, y, vx, vy, speed = swim[j, 0], swim[j, 1], swim[j, 2], swim[j, 3], swim[j, 4]
+            x, y, vx, vy, off = swim[j, 0], swim[j, 1], swim[j, 2], swim[j, 3], swim[j, 4] - usual
             place = np.float32(j)
             for i in range(WIDE):
                 near = is_near(x, y, tile, i) & (tile[PLACE + i] != place)
                 away = radial(x, y, vx, vy, tile, i)
                 tile[COUNT + i] += ONE if near else ZERO
-                tile[SPEED + i] += speed if near else ZERO
+                tile[SPEED + i] += off if near else ZERO
+                tile[SPREAD + i] += off * off if near else ZERO
                 tile[PART + i] += away if near else ZERO
 
 
@@ -139,14 +143,14 @@ def add_inside(tile, swim, quads):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_edge(tile, swim, quads):  # type: ignore[no-untyped-def]
+def add_edge(tile, swim, quads, usual):  # type: ignore[no-untyped-def]
     """A quad of which some fish may be neighbours of some fish of the tile."""
     for k in range(len(quads)):
         j = quads[k] * QUAD
-        x0, y0, vx0, vy0, speed0 = swim[j, 0], swim[j, 1], swim[j, 2], swim[j, 3], swim[j, 4]
-        x1, y1, vx1, vy1, speed1 = swim[j + 1, 0], swim[j + 1, 1], swim[j + 1, 2], swim[j + 1, 3], swim[j + 1, 4]
-        x2, y2, vx2, vy2, speed2 = swim[j + 2, 0], swim[j + 2, 1], swim[j + 2, 2], swim[j + 2, 3], swim[j + 2, 4]
-        x3, y3, vx3, vy3, speed3 = swim[j + 3, 0], swim[j + 3, 1], swim[j + 3, 2], swim[j + 3, 3], swim[j + 3, 4]
+        x0, y0, vx0, vy0, off0 = swim[j, 0], swim[j, 1], swim[j, 2], swim[j, 3], swim[j, 4] - usual
+        x1, y1, vx1, vy1, off1 = swim[j + 1, 0], swim[j + 1, 1], swim[j + 1, 2], swim[j + 1, 3], swim[j + 1, 4] - usual
+        x2, y2, vx2, vy2, off2 = swim[j + 2, 0], swim[j + 2, 1], swim[j + 2, 2], swim[j + 2, 3], swim[j + 2, 4] - usual
+        x3, y3, vx3, vy3, off3 = swim[j + 3, 0], swim[j + 3, 1], swim[j + 3, 2], swim[j + 3, 3], swim[j + 3, 4] - usual
         for i in range(WIDE):
             near0, near1 = is_near(x0, y0, tile, i), is_near(x1, y1, tile, i)
             near2, near3 = is_near(x2, y2, tile, i), is_near(x3, y3, tile, i)
@@ -158,29 +162,56 @@ def add_edge(tile, swim, quads):  # type: ignore[no-untyped-def]
             one = (ONE if near0 else ZERO) + (ONE if near1 else ZERO)
             other = (ONE if near2 else ZERO) + (ONE if near3 else ZERO)
             tile[COUNT + i] += one + other
-            one = (speed0 if near0 else ZERO) + (speed1 if near1 else ZERO)
-            other = (speed2 if near2 else ZERO) + (speed3 if near3 else ZERO)
+            one = (off0 if near0 else ZERO) + (off1 if near1 else ZERO)
+            other = (off2 if near2 else ZERO) + (off3 if near3 else ZERO)
             tile[SPEED + i] += one + other
+            one = (off0 * off0 if near0 else ZERO) + (off1 * off1 if near1 else ZERO)
+            other = (off2 * off2 if near2 else ZERO) + (off3 * off3 if near3 else ZERO)
+            tile[SPREAD + i] += one + other
         if k % QUADS == 0:
             fold(tile)
     fold(tile)
 
 
 @inlined
-def find_means(tile, whole, quad_sum, inner):  # type: ignore[no-untyped-def]
-    """The mean speeds, from the sums of each fish and those all of the tile share, which are put into `whole`."""
+def usual_speed(swim, first, quad_sum, inner, whole):  # type: ignore[no-untyped-def]
+    """The mean speed of the quads within reach of the whole tile, or if there are none that of its first fish; the sums
+    of those quads go into `whole`."""
     whole[:] = 0.0
     for quad in inner:
         for part in range(3):
             whole[part] += quad_sum[quad, part]
+    return np.float32(whole[1] / whole[0]) if whole[0] > 0.0 else swim[first, 4]
+
+
+@inlined
+def spread_of_whole(whole, speed):  # type: ignore[no-untyped-def]
+    """Sum of the squared differences from a speed."""
+    return max(whole[2] - 2.0 * speed * whole[1] + speed * speed * whole[0], 0.0)
+
+
+@inlined
+def find_means(tile, usual, whole):  # type: ignore[no-untyped-def]
+    """Turn the sums about the usual speed into mean speeds and sums about these. Returns whether that is good enough:
+    squares of about 1e-7 are lost, which the root of a small spread would show."""
+    good = True
+    base = np.float64(usual)
     for i in range(WIDE):
-        total = np.float64(tile[SPEED + i]) + whole[1]
-        tile[SPEED + i] = np.float32(total / max(np.float64(tile[COUNT + i]) + whole[0], 1.0))
+        count = max(np.float64(tile[COUNT + i]) + whole[0], 1.0)
+        off = (np.float64(tile[SPEED + i]) + whole[1] - base * whole[0]) / count
+        squares = (np.float64(tile[SPREAD + i]) + spread_of_whole(whole, base)) / count
+        spread = max(squares - off * off, 0.0)
+        good = good and squares <= SAFE_SQUARES * math.sqrt(spread)
+        tile[SPEED + i] = np.float32(base + off)
+        tile[SPREAD + i] = np.float32(spread * count)
+    return good
 
 
 @kernel
-def add_spread(tile, swim, quads):  # type: ignore[no-untyped-def]
-    """With the mean speeds known: how far the speeds of the neighbours in a quad are from them."""
+def add_spread(tile, swim, quads, whole):  # type: ignore[no-untyped-def]
+    """The sums about the mean speeds once more, from the differences themselves."""
+    for i in range(WIDE):
+        tile[SPREAD + i] = np.float32(spread_of_whole(whole, np.float64(tile[SPEED + i])))
     for quad in quads:
         for j in range(quad * QUAD, quad * QUAD + QUAD):
             x, y, speed = swim[j, 0], swim[j, 1], swim[j, 4]
@@ -213,15 +244,13 @@ def conclude(tile, i, whole, crowd, fish):  # type: ignore[no-untyped-def]
     """Turn the sums of one fish into its numbers, as `sight.conclude`; `whole` is what all of the tile share."""
     count = np.float64(tile[COUNT + i]) + whole[0]
     taken = np.float64(tile[TAKEN + i])
-    mean = np.float64(tile[SPEED + i])
     if count > 0.0:
-        spread = np.float64(tile[SPREAD + i]) + max(whole[2] - 2.0 * mean * whole[1] + mean * mean * whole[0], 0.0)
         crowd[fish, 0] = count
         crowd[fish, 1] = np.float64(tile[SUM_X + i]) / taken / NEIGHBOUR_RADIUS
         crowd[fish, 2] = np.float64(tile[SUM_Y + i]) / taken / NEIGHBOUR_RADIUS
         crowd[fish, 3] = math.sqrt(np.float64(tile[NEAR + i])) / NEIGHBOUR_RADIUS
-        crowd[fish, 4] = mean / MAX_SPEED
-        crowd[fish, 5] = math.sqrt(spread / count) / MAX_SPEED
+        crowd[fish, 4] = np.float64(tile[SPEED + i]) / MAX_SPEED
+        crowd[fish, 5] = math.sqrt(np.float64(tile[SPREAD + i]) / count) / MAX_SPEED
         crowd[fish, 6] = np.float64(tile[RADIAL + i]) / count / MAX_SPEED
 
 
@@ -250,11 +279,12 @@ def look_around_blocks(position, velocity, alive, crowd):  # type: ignore[no-unt
         bound = farthest_of_the_nearest(tile)
         closes, inners, edges = list_quads(boxes, bound, seeds, own, close, inner, edge)
         add_near(tile, swim, close[known:closes])
-        add_own(tile, swim, edge[:OWN_QUADS])
+        usual = usual_speed(swim, first, quad_sum, inner[:inners], whole)
+        add_own(tile, swim, edge[:OWN_QUADS], usual)
         add_inside(tile, swim, inner[:inners])
-        add_edge(tile, swim, edge[OWN_QUADS:edges])
-        find_means(tile, whole, quad_sum, inner[:inners])
-        add_spread(tile, swim, edge[:edges])
+        add_edge(tile, swim, edge[OWN_QUADS:edges], usual)
+        if not find_means(tile, usual, whole):
+            add_spread(tile, swim, edge[:edges], whole)
         add_nearest(tile, swim, close[:closes])
         for i in range(min(WIDE, count - first)):
             conclude(tile, i, whole, crowd, who[first + i])
