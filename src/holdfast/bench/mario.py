@@ -40,6 +40,9 @@ def bench_mario(rom: str, repeats: int, blocks: bool) -> dict[str, Any]:
             contenders["world_64_lanes_2_threads_with_blocks"] = _world_work(where, 64, 2, "compact", blocks=True)
         contenders[f"world_and_policy_64_lanes{also}"] = _collecting(initial_state(config))
         contenders[f"training_64_lanes{also}"] = _training(config, initial_state(config))
+    words = ["--world.rom", where, "--rollout.threads", "2", "--rollout.steps", "32"]
+    config, _ = load_config("mario-pixels", words)
+    contenders["training_pixels_32_lanes"] = _training(config, initial_state(config))
     return {"rom": where, **as_table(take_turns(contenders, repeats), "steps_per_s")}
 
 
