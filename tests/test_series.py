@@ -23,7 +23,7 @@ from holdfast.views.terminal import Quiet
 from tests.conftest import SMALL, Command
 from tests.test_resume import StopAfter
 
-OWN = {**SMALL, "world.rom": "own", "world.max_steps": "20", "policy.hidden": "16"}
+OWN = {**SMALL, "world.rom": "own", "world.blocks": "false", "world.max_steps": "20", "policy.hidden": "16"}
 OWN |= {"rollout.lanes": "8", "evaluation.episodes": "2", "evaluation.final_episodes": "2", "checkpoint.every": "1"}
 OWN |= {"series.world": "{}", "series.episodes": "4", "series.rounds": "2", "run.iterations": "2"}
 
