@@ -5,6 +5,7 @@ Weights are kept in half precision, without the optimiser: enough to act, not to
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ from holdfast.errors import CheckpointError
 from holdfast.learner.learner import Learner
 from holdfast.runs.supervised import supervised
 from holdfast.state import below, fresh_learners
-from holdfast.worlds.registry import make_world
+from holdfast.worlds.registry import light, make_world
 
 ENDING = ".safetensors"
 WEIGHTS = "weights"
@@ -69,6 +70,7 @@ def take_down(path: Path) -> Shelved:
             about = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
         config = from_json(json.loads(about["config"]), str(path))[0]
+        config = dataclasses.replace(config, world=light(config.world))  # to be played at once
         facts = json.loads(about["facts"])
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise CheckpointError(f"{path} is no kept policy: {error}") from error

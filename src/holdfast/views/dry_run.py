@@ -12,13 +12,13 @@ from holdfast.learner.policy import Policy
 from holdfast.runs.supervised import supervised
 from holdfast.state import WEIGHTS, torch_generator
 from holdfast.worlds.api import WorldSpec
-from holdfast.worlds.registry import make_world
+from holdfast.worlds.registry import light, make_world
 
 
 def spec_of(config: Config) -> WorldSpec:
     """The world's spec, by making the world once with one lane."""
     with supervised(config) as supervisor:
-        world = make_world(config.world_name, config.world, 1, config.run.seed, supervisor=supervisor)
+        world = make_world(config.world_name, light(config.world), 1, config.run.seed, supervisor=supervisor)
         world.close()
     return world.spec
 

@@ -48,6 +48,11 @@ def world_class(name: str, foreign: bool = False) -> type[World]:
     return found
 
 
+def light(settings: Any) -> Any:
+    """Settings of the same world without what takes long to compile and only makes it faster."""
+    return getattr(settings, "light", settings)
+
+
 def make_world(
     name: str, settings: Any, lanes: int, seed: int, threads: int = 1, supervisor: Supervisor | None = None
 ) -> World:

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from holdfast.worlds.check import check_world
+from holdfast.worlds.fish.world import FishSettings
 from holdfast.worlds.mario import starts
 from holdfast.worlds.mario.settings import MarioSettings
 from holdfast.worlds.mario.world import Mario
 from holdfast.worlds.nes.cartridge import Cartridge
 from holdfast.worlds.nes.machine import Machine, general_machine
+from holdfast.worlds.registry import light
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,8 @@ def test_with_blocks_lanes_run_the_machine_of_this_program(monkeypatch: pytest.M
     assert Mario(MarioSettings(rom="own"), lanes=2, seed=1).fixed.code is not made[0].code
     assert Mario(MarioSettings(rom="own", blocks=True), lanes=2, seed=1).fixed.code is made[0].code
     assert len(made) == 1
+
+
+def test_who_wants_only_the_spec_does_not_wait_for_blocks() -> None:
+    assert light(MarioSettings(rom="own", blocks=True, sticky=0.25)) == MarioSettings(rom="own", sticky=0.25)
+    assert light(FishSettings()) == FishSettings()

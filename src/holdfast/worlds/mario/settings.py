@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from holdfast.options import option
@@ -80,6 +80,11 @@ class MarioSettings:
     forward_steps: int = option(0, "first steps of each lane that are forced forward", low=0)
     forward_action: str = option("", "buttons of a forced forward step; empty: the best probed, RIGHT+B or RIGHT")
     probe_steps: int = option(0, "try each action for this many steps to find the forward action", low=0, high=24)
+
+    @property
+    def light(self) -> MarioSettings:
+        """The same world without what only makes it faster, for whoever wants no more than its spec."""
+        return replace(self, blocks=False)
 
 
 def make_rules(settings: MarioSettings, frame_address: int, forward_buttons: int) -> Rules:
