@@ -98,6 +98,10 @@ def test_digits() -> None:
     assert facts.score(ram) == 9_876_540 and facts.coins(ram) == 42
 
 
+def test_a_pipe_that_leads_back_is_a_wrong_one() -> None:
+    assert facts.sent_back(1240, 320) and not facts.sent_back(1240, 1920) and not facts.sent_back(40, 40)
+
+
 def test_a_loop_of_a_maze_is_1024_pixels() -> None:
     assert facts.looped(1031, 10) and facts.looped(1276, 254)
     assert not facts.looped(1031, 40) and not facts.looped(916, 24) and not facts.looped(10, 1034)

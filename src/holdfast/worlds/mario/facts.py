@@ -20,6 +20,7 @@ Y_PAGE, Y_PIXEL, Y_SHOWN = 0x00B5, 0x00CE, 0x03B8
 X_SPEED, Y_SPEED, AIR_STATE, FACING, SWIMMING = 0x0057, 0x009F, 0x001D, 0x0033, 0x0704
 STATUS, SIZE, HURT_TIMER, STAR_TIMER = 0x0756, 0x0754, 0x079E, 0x079F
 SCORE_DIGITS, COIN_DIGITS, CLOCK_DIGITS, CLOCK_EXPIRED = 0x07DD, 0x07ED, 0x07F8, 0x0759
+CASTLE_AREA = 3  # an area type
 LIVES, WORLD, LEVEL, AREA, AREA_TYPE, HALFWAY = 0x075A, 0x075F, 0x075C, 0x0760, 0x074E, 0x075B
 PAUSE, CLOUD_ROOM = 0x0776, 0x0743
 INTRO_TIMER, PIPE_TIMER = 0x07A0, 0x06DE
@@ -228,6 +229,17 @@ def game_over(ram):  # type: ignore[no-untyped-def]
 def looped(before, after):  # type: ignore[no-untyped-def]
     """Two x of one room, a frame apart: a maze has sent the player back."""
     return LOOP_PX - LOOP_SLACK_PX <= before - after <= LOOP_PX + LOOP_SLACK_PX
+
+
+@inlined
+def sent_back(furthest, entered):  # type: ignore[no-untyped-def]
+    """Two x of a castle: how far the player had come, and where a pipe let him out."""
+    return entered < furthest - LOOP_SLACK_PX
+
+
+@inlined
+def in_castle(ram):  # type: ignore[no-untyped-def]
+    return ram[AREA_TYPE] == CASTLE_AREA
 
 
 @inlined

@@ -9,6 +9,7 @@ from holdfast.worlds.mario import facts
 from holdfast.worlds.mario.play import (
     BEST,
     CASTLE,
+    CASTLE_X,
     CAUSE,
     CLOCK,
     DEAD,
@@ -105,6 +106,7 @@ def note_death(row, track):  # type: ignore[no-untyped-def]
         return False
     track[DEAD] = 1
     track[CAUSE] = why
+    track[CASTLE_X] = 0
     return True
 
 
@@ -120,8 +122,10 @@ def watch(row, track, rules):  # type: ignore[no-untyped-def]
     if controlled:
         now, ticks = facts.x(row), facts.clock(row)
         track[DEAD] = 0
+        castle = facts.in_castle(row)
         if track[LOADING]:
             enter_room(track, now)
+            looped = castle and facts.sent_back(track[CASTLE_X], now)
         elif track[TRACKED]:
             dx, clock_change = now - track[LAST_X], ticks - track[LAST_CLOCK]
             looped = facts.looped(track[LAST_X], now)
@@ -131,6 +135,8 @@ def watch(row, track, rules):  # type: ignore[no-untyped-def]
             dx, ground = np.int64(0), np.int64(0)
         track[LOOPS] += 1 if looped else 0
         track[MAX_X] = max(track[MAX_X], now)
+        if castle:
+            track[CASTLE_X] = max(track[CASTLE_X], now)
         track[LAST_X], track[LAST_CLOCK] = now, ticks
     track[TRACKED] = 1 if controlled else 0
     track[GROUND] += ground

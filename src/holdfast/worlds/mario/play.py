@@ -56,7 +56,8 @@ MILESTONES = 14  # passed in this episode
 FRAMES = 15
 FORCED = 16  # steps that were not the policy's own
 GROUND = 17  # pixels of new ground in this step
-TRACK_COLUMNS = 18
+CASTLE_X = 18  # furthest x in castles: a pipe of 8-4 that leads back before it is a wrong one
+TRACK_COLUMNS = 19
 
 # Columns of `Play.lane`: what belongs to the lane, not to the episode in it.
 LANE_STEPS = 0  # since the world was made: what annealing counts

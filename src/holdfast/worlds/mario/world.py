@@ -40,7 +40,7 @@ def mario_spec(settings: MarioSettings) -> WorldSpec:
     actions = Discrete(len(read_actions(settings.actions, settings.auto_start)))
     return WorldSpec(
         name="mario",
-        version=1,
+        version=2,
         roles=(Role("player", 1, observations(settings), actions),),
         columns=COLUMNS,
         score="cleared",
