@@ -15,9 +15,9 @@ from holdfast.worlds.api import Situation
 KEYS = np.arange(1, 9, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 
-def standing(*places: tuple[int, int, int]) -> tuple[np.ndarray, Situation]:
+def standing(*places: tuple[int, int, int], y: int = 176) -> tuple[np.ndarray, Situation]:
     rows = {"console": np.arange(len(places), dtype=np.uint8)[:, None]}
-    return np.array(places, np.int64), Situation("mario", 1, rows)
+    return np.array([(*place, y) for place in places], np.int64), Situation("mario", 1, rows)
 
 
 def starts(lanes: int = 8, **options: float) -> Starts:
@@ -29,6 +29,23 @@ def test_only_lanes_in_control_are_kept_each_in_the_bin_of_its_room() -> None:
     found.keep(*standing((1, 0, 70), (0, 0, 900), (1, 1, 70)))
     assert [(one.room, one.x, int(one.rows["console"][0, 0])) for one in found.moments] == [(0, 70, 0), (1, 70, 2)]
     assert found.moments[0].place != found.moments[1].place
+
+
+def test_another_storey_is_another_bin() -> None:
+    found = starts(keep=1)
+    for y in (64, 176, 40, 66):
+        found.keep(*standing((1, 0, 70), y=y))
+    assert len(found.moments) == 3, "64 and 66 are the same storey"
+
+
+def test_who_was_sent_back_by_a_maze_has_not_succeeded_however_far_he_came() -> None:
+    found = starts()
+    found.keep(*standing((1, 0, 100)))
+    for looped in (True, False):
+        found.draw(np.array([0]), KEYS, np.arange(8))
+        found.ended(0, False, 0, 900, looped)
+    [tally] = found.tallies.values()
+    assert (tally.tried, tally.won) == (2.0, 1.0)
 
 
 def test_a_full_bin_gives_up_its_oldest_moment() -> None:

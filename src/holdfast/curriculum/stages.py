@@ -78,8 +78,10 @@ class StageCurriculum(Curriculum):
 
     def _deal(self, world: World, lanes: np.ndarray) -> None:
         """What came of the ended episodes is noted before their lanes may begin elsewhere."""
-        for lane, (cleared, room, room_x) in zip(lanes.tolist(), self.world.came_to(lanes).tolist(), strict=True):
-            self.starts.ended(lane, bool(cleared), room, room_x)
+        for lane, (cleared, room, room_x, loops) in zip(
+            lanes.tolist(), self.world.came_to(lanes).tolist(), strict=True
+        ):
+            self.starts.ended(lane, bool(cleared), room, room_x, bool(loops))
         draws = self.starts.draw(lanes, world.clock.lane_key, world.clock.episode_index)
         if draws:
             situations = [Situation(world.spec.name, world.spec.version, moment.rows) for _, moment in draws]

@@ -1,6 +1,7 @@
 """Start states: episodes that begin along the level instead of at its start, where there is most to learn.
 
-Before each iteration the lanes as they stand are kept, sorted into bins of the level's length. A bin's weight is
+Before each iteration the lanes as they stand are kept, sorted into bins of the level's length and height, so that a way
+seldom taken is not forgotten for the usual one. A bin's weight is
 p(1 - p), p being how often an episode that began in it got past the next stretch: what always works teaches nothing,
 nor does what never works (a fall into a pit). The share of such episodes fades as the level is cleared from its start.
 """
@@ -19,6 +20,7 @@ from holdfast.worlds.api import Situation
 
 SHARE_STREAM, BIN_STREAM, ITEM_STREAM = 0x57A1, 0x57A2, 0x57A3
 ROOM = 1 << 16  # more than the bins of a room
+STOREYS = 8  # more than there are bins above each other
 RATE_STEP = 0.02  # of the running clear rate: about the last fifty episodes from the level's start
 ON = ("starts.share", MORE_THAN_0)
 
@@ -31,8 +33,13 @@ class StartsSettings:
         0.0, "of episodes that begin along the level while it is never cleared from its start", low=0.0, high=1.0
     )
     bin_px: int = option(64, "length of a bin of moments", low=16, high=1024, only=ON)
-    reach_px: int = option(128, "an episode that gets this much further, to a new room or to the end succeeds", low=16,
-                           only=ON)  # fmt: skip
+    storey_px: int = option(64, "height of a bin of moments", low=32, high=256, only=ON)
+    reach_px: int = option(
+        128,
+        "an episode that gets this much further, to a new room or to the end succeeds, unless a maze sends it back",
+        low=16,
+        only=ON,
+    )
     keep: int = option(6, "most moments of a bin; the oldest go first", low=1, high=64, only=ON)
     forget: float = option(0.9, "weight of a bin's earlier results after each iteration", low=0.0, high=1.0, only=ON)
     hopeless: int = option(4, "a moment from which so many episodes failed and none succeeded is dropped", low=1,
@@ -84,15 +91,16 @@ class Starts:
 
     # --- keeping -----------------------------------------------------------------------------------------------------
 
-    def bin_of(self, room: int, x: int) -> int:
-        return room * ROOM + x // self.settings.bin_px
+    def bin_of(self, room: int, x: int, y: int) -> int:
+        storey = min(max(y // self.settings.storey_px, 0), STOREYS - 1)
+        return room * ROOM + x // self.settings.bin_px * STOREYS + storey
 
     def keep(self, standing: np.ndarray, situations: Situation) -> None:
-        """Take in the lanes that stand [N, 3] (in control, room, x) at these situations; forget a little."""
+        """Take in the lanes that stand [N, 4] (in control, room, x, y) at these situations; forget a little."""
         for lane in np.flatnonzero(standing[:, 0]):
-            room, x = int(standing[lane, 1]), int(standing[lane, 2])
+            room, x, y = (int(number) for number in standing[lane, 1:])
             rows = {name: array[lane : lane + 1] for name, array in situations.rows.items()}
-            self._add(Moment(self.bin_of(room, x), room, x, rows))
+            self._add(Moment(self.bin_of(room, x, y), room, x, rows))
         for tally in self.tallies.values():
             tally.tried *= self.settings.forget
             tally.won *= self.settings.forget
@@ -109,13 +117,16 @@ class Starts:
 
     # --- what came of it ---------------------------------------------------------------------------------------------
 
-    def ended(self, lane: int, cleared: bool, room: int, room_x: int) -> None:
-        """An episode of a lane is over; it came to this room, and in it to this x."""
+    def ended(self, lane: int, cleared: bool, room: int, room_x: int, looped: bool = False) -> None:
+        """An episode of a lane is over; it came to this room, and in it to this x. One that a maze sent back was on a
+        wrong way from where it chose it, so that has not succeeded, however far it came: bins get their weight where
+        ways part."""
         moment, self.begun[lane] = self.begun[lane], None
         if moment is None:
             self.clear_rate += RATE_STEP * (float(cleared) - self.clear_rate)
             return
-        won = cleared or room > moment.room or (room == moment.room and room_x >= moment.x + self.settings.reach_px)
+        further = room > moment.room or (room == moment.room and room_x >= moment.x + self.settings.reach_px)
+        won = cleared or (further and not looped)
         tally = self.tallies[moment.place]
         tally.tried += 1.0
         tally.won += float(won)

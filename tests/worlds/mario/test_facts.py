@@ -103,7 +103,7 @@ def test_a_pipe_that_leads_back_is_a_wrong_one() -> None:
 
 
 def test_a_loop_of_a_maze_is_1024_pixels() -> None:
-    assert facts.looped(1031, 10) and facts.looped(1276, 254)
+    assert facts.looped(1031, 10) and facts.looped(1276, 254) and facts.looped(1020, 65535)
     assert not facts.looped(1031, 40) and not facts.looped(916, 24) and not facts.looped(10, 1034)
 
 

@@ -227,8 +227,8 @@ def game_over(ram):  # type: ignore[no-untyped-def]
 
 @inlined
 def looped(before, after):  # type: ignore[no-untyped-def]
-    """Two x of one room, a frame apart: a maze has sent the player back."""
-    return LOOP_PX - LOOP_SLACK_PX <= before - after <= LOOP_PX + LOOP_SLACK_PX
+    """Two x of one room, a frame apart: a maze has sent the player back, maybe to left of the room's edge (65535)."""
+    return LOOP_PX - LOOP_SLACK_PX <= (before - after) & 0xFFFF <= LOOP_PX + LOOP_SLACK_PX
 
 
 @inlined

@@ -126,6 +126,7 @@ def watch(row, track, rules):  # type: ignore[no-untyped-def]
         if track[LOADING]:
             enter_room(track, now)
             looped = castle and facts.sent_back(track[CASTLE_X], now)
+            track[ROOMS] -= 1 if looped else 0
         elif track[TRACKED]:
             dx, clock_change = now - track[LAST_X], ticks - track[LAST_CLOCK]
             looped = facts.looped(track[LAST_X], now)

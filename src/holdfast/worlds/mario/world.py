@@ -32,7 +32,8 @@ PICTURE = 84
 LOADING_FRAMES = 600
 LIVES_PER_GAME = 3
 RATE_STEP = 0.05  # of the running clear rate: about the last twenty episodes of a stage
-CLEARED, ROOMS, ROOM_X = (COLUMNS.index(name) for name in ("cleared", "rooms", "room_x"))
+CLEARED = COLUMNS.index("cleared")
+CAME_TO = [COLUMNS.index(name) for name in ("cleared", "rooms", "room_x", "loops")]
 ROOMS_PER_STAGE = 1 << 12  # so that rooms of two stages have different numbers
 
 
@@ -225,16 +226,17 @@ class Mario(ArrayWorld):
         return Episodes({**table.columns, **ends})
 
     def standing(self) -> np.ndarray:
-        """[N, 3]: whether the player is alive and in control, in which room of which stage, and at which x."""
+        """[N, 4]: whether the player is alive and in control, in which room of which stage, and at which x and y."""
         rows, track = self.state.console, self.state.track
         playing = [bool(facts.in_control(row)) and not facts.below_screen(row) for row in rows]
         rooms = track[:, play.STAGE_NUMBER] * ROOMS_PER_STAGE + track[:, play.ROOMS]
-        here = [int(facts.x(row)) for row in rows]
+        here = [(int(facts.x(row)), int(facts.y(row))) for row in rows]
         return np.column_stack([np.array(playing, np.int64), rooms, np.array(here, np.int64)])
 
     def came_to(self, lanes: np.ndarray) -> np.ndarray:
-        """[K, 3]: whether the episodes that ended last were cleared, in which room of which stage, and at which x."""
-        numbers = self.clock.ended[lanes][:, [CLEARED, ROOMS, ROOM_X]].astype(np.int64)
+        """[K, 4]: whether the episodes that ended last were cleared, to which room of which stage they came and how far
+        in it, and how often a maze sent them back."""
+        numbers = self.clock.ended[lanes][:, CAME_TO].astype(np.int64)
         numbers[:, 1] += self.state.ended_stage[lanes] * ROOMS_PER_STAGE
         return numbers
 
