@@ -21,11 +21,13 @@ from holdfast.curriculum.deck_files import Source, write_deck
 from holdfast.curriculum.live import Curriculum, Numbers, Tell
 from holdfast.curriculum.starts import Starts
 from holdfast.learner.schedules import Pace
+from holdfast.rng import numpy_generator
 from holdfast.worlds.api import Episodes, Situation, World
 from holdfast.worlds.mario import play
 from holdfast.worlds.mario.world import Mario
 
 NO_LANES = np.empty(0, np.int64)
+SCRATCH_SEED = 0x5EED
 DECK = "decks/starts.npz"  # what is left of the moments at the end of a run
 
 
@@ -70,18 +72,32 @@ class StageCurriculum(Curriculum):
     def prepare(self, world: World, iteration: int) -> np.ndarray:
         """Keep the lanes as they stand; none is restarted."""
         self._take(world)
+        if self.config.starts.explore and iteration == 1:
+            self._explore()
         if self.deal is not None and iteration > 1:
             self.starts.keep(self.world.standing(), world.of_episode(world.save(world.chosen(None))))
         if "distance" in self.adapts:
             self.world.state.distance_weight[:] = self.adaptive.value("distance")
         return NO_LANES
 
+    def _explore(self) -> None:
+        """Fill the bins with moments on ways through the stage, before a policy has seen it."""
+        from holdfast.curriculum.exploring import Explorer
+
+        config, settings = self.config, replace(self.config.world, script="", forward_steps=0)
+        scratch = Mario(settings, config.rollout.lanes, config.run.seed + SCRATCH_SEED, self.world.threads)
+        explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), config.starts.reach_px)
+        found = explorer.go(config.starts.explore)
+        for cell in found.on_the_way():
+            self.starts.seed(cell.room, cell.x, cell.y, cell.rows)
+        furthest = max(found.cells, key=lambda cell: (cell.room, cell.x))
+        facts = {"steps": found.steps, "cells": len(found.cells), "ways_to_the_end": len(found.ends)}
+        self.tell("explored", **facts, furthest_x=furthest.x, moments=len(self.starts.moments))
+
     def _deal(self, world: World, lanes: np.ndarray) -> None:
         """What came of the ended episodes is noted before their lanes may begin elsewhere."""
-        for lane, (cleared, room, room_x, loops) in zip(
-            lanes.tolist(), self.world.came_to(lanes).tolist(), strict=True
-        ):
-            self.starts.ended(lane, bool(cleared), room, room_x, bool(loops))
+        for lane, (cleared, room, room_x, maze) in zip(lanes.tolist(), self.world.came_to(lanes).tolist(), strict=True):
+            self.starts.ended(lane, bool(cleared), room, room_x, bool(maze))
         draws = self.starts.draw(lanes, world.clock.lane_key, world.clock.episode_index)
         if draws:
             situations = [Situation(world.spec.name, world.spec.version, moment.rows) for _, moment in draws]

@@ -42,6 +42,12 @@ class StartsSettings:
     )
     keep: int = option(6, "most moments of a bin; the oldest go first", low=1, high=64, only=ON)
     forget: float = option(0.9, "weight of a bin's earlier results after each iteration", low=0.0, high=1.0, only=ON)
+    explore: int = option(
+        0,
+        "steps of random presses before the first iteration, from ever new places, to find ways through",
+        low=0,
+        only=ON,
+    )
     hopeless: int = option(4, "a moment from which so many episodes failed and none succeeded is dropped", low=1,
                            only=ON)  # fmt: skip
 
@@ -104,6 +110,12 @@ class Starts:
         for tally in self.tallies.values():
             tally.tried *= self.settings.forget
             tally.won *= self.settings.forget
+
+    def seed(self, room: int, x: int, y: int, rows: dict[str, np.ndarray]) -> None:
+        """A moment that is known to lead on, unless its bin is full."""
+        place = self.bin_of(room, x, y)
+        if sum(one.place == place for one in self.moments) < self.settings.keep:
+            self._add(Moment(place, room, x, rows, won=1))
 
     def _add(self, moment: Moment) -> None:
         same = [one for one in self.moments if one.place == moment.place]

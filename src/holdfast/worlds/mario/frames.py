@@ -21,6 +21,7 @@ from holdfast.worlds.mario.play import (
     LAST_CLOCK,
     LAST_X,
     LOADING,
+    LOOPED,
     LOOPS,
     MAX_X,
     MAZE,
@@ -39,6 +40,7 @@ from holdfast.worlds.nes.layout import BUTTONS1, BUTTONS2
 
 LONGEST_WAIT = 600  # frames that are skipped while nobody has control
 MENU = 0x0C  # START and SELECT
+LARGEST_X = 0x7FFF  # a loop may lead to left of the room's edge, which reads as 65535
 
 
 @inlined
@@ -90,12 +92,25 @@ def over(row, track, rules, looped):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def enter_room(track, now):  # type: ignore[no-untyped-def]
-    """The first frame in control in a room: nothing is paid for how the player came here."""
+def enter_room(track, now, castle):  # type: ignore[no-untyped-def]
+    """The first frame in control in a room: nothing is paid for how the player came here, nor for ground that a wrong
+    pipe leads back to."""
+    back = castle and facts.sent_back(track[CASTLE_X], now)
     track[LOADING] = 0
-    track[ROOMS] += 1
-    track[ROOM_BEST_X] = now
-    track[STAGNANT] = 0
+    track[ROOM_BEST_X] = track[CASTLE_X] if back else now
+    if not back:
+        track[ROOMS] += 1
+        track[LOOPED] = 0
+        track[STAGNANT] = 0
+    return back
+
+
+@inlined
+def go_round(track):  # type: ignore[no-untyped-def]
+    """A loop that does not end the episode: the same ground again, and maybe the way on (in 8-4 the pipe behind it)."""
+    track[ROOMS] += 1 - track[LOOPED]
+    track[STAGNANT] *= track[LOOPED]
+    track[LOOPED] = 1
 
 
 @inlined
@@ -124,20 +139,20 @@ def watch(row, track, rules):  # type: ignore[no-untyped-def]
         track[DEAD] = 0
         castle = facts.in_castle(row)
         if track[LOADING]:
-            enter_room(track, now)
-            looped = castle and facts.sent_back(track[CASTLE_X], now)
-            track[ROOMS] -= 1 if looped else 0
+            looped = enter_room(track, now, castle)
         elif track[TRACKED]:
             dx, clock_change = now - track[LAST_X], ticks - track[LAST_CLOCK]
             looped = facts.looped(track[LAST_X], now)
-        ground = max(now - track[ROOM_BEST_X], 0)
+            if looped and not rules.maze_ends:
+                go_round(track)
+        ground = max(now - track[ROOM_BEST_X], 0) if now <= LARGEST_X else np.int64(0)
         track[ROOM_BEST_X] += ground
         if abs(dx) > FASTEST_PX:  # moved by the game
             dx, ground = np.int64(0), np.int64(0)
         track[LOOPS] += 1 if looped else 0
-        track[MAX_X] = max(track[MAX_X], now)
-        if castle:
-            track[CASTLE_X] = max(track[CASTLE_X], now)
+        if now <= LARGEST_X:
+            track[MAX_X] = max(track[MAX_X], now)
+            track[CASTLE_X] = max(track[CASTLE_X], now) if castle else track[CASTLE_X]
         track[LAST_X], track[LAST_CLOCK] = now, ticks
     track[TRACKED] = 1 if controlled else 0
     track[GROUND] += ground

@@ -46,7 +46,7 @@ TRACKED = 2  # 1: in control in the frame before, in this room
 LAST_X, LAST_CLOCK = 3, 4  # of that frame
 LAST_SCORE = 5  # after the step before
 ROOM_BEST_X, MAX_X = 6, 7
-ROOMS = 8  # entered after the first
+ROOMS = 8  # entered after the first; where a maze goes on after its loop is one, too
 LOOPS = 9  # times a maze sent the player back
 LOADING = 10  # 1: a room is being loaded
 DEAD = 11  # 1: a life has been lost, the next one has not begun
@@ -57,7 +57,8 @@ FRAMES = 15
 FORCED = 16  # steps that were not the policy's own
 GROUND = 17  # pixels of new ground in this step
 CASTLE_X = 18  # furthest x in castles: a pipe of 8-4 that leads back before it is a wrong one
-TRACK_COLUMNS = 19
+LOOPED = 19  # 1: a maze has sent the player back in this room
+TRACK_COLUMNS = 20
 
 # Columns of `Play.lane`: what belongs to the lane, not to the episode in it.
 LANE_STEPS = 0  # since the world was made: what annealing counts

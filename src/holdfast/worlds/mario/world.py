@@ -33,7 +33,7 @@ LOADING_FRAMES = 600
 LIVES_PER_GAME = 3
 RATE_STEP = 0.05  # of the running clear rate: about the last twenty episodes of a stage
 CLEARED = COLUMNS.index("cleared")
-CAME_TO = [COLUMNS.index(name) for name in ("cleared", "rooms", "room_x", "loops")]
+CAME_TO = [COLUMNS.index(name) for name in ("cleared", "rooms", "room_x", "end_maze")]
 ROOMS_PER_STAGE = 1 << 12  # so that rooms of two stages have different numbers
 
 
@@ -235,7 +235,7 @@ class Mario(ArrayWorld):
 
     def came_to(self, lanes: np.ndarray) -> np.ndarray:
         """[K, 4]: whether the episodes that ended last were cleared, to which room of which stage they came and how far
-        in it, and how often a maze sent them back."""
+        in it, and whether a maze ended them."""
         numbers = self.clock.ended[lanes][:, CAME_TO].astype(np.int64)
         numbers[:, 1] += self.state.ended_stage[lanes] * ROOMS_PER_STAGE
         return numbers

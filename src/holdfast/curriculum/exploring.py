@@ -1,0 +1,138 @@
+"""Exploring a stage before anything is learned: which places can be reached at all, and on which ways to its end.
+
+Random presses from an archive of moments, one for each small cell of the stage (Ecoffet et al. 2021, "First return,
+then explore"): go back to a moment from which little was tried, best far ahead, press buttons at random, keep what is
+new. A maze is solved that way in seconds: a wrong way ends the episode, a right one leaves moments behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from holdfast.worlds.api import Situation
+from holdfast.worlds.mario.actions import BITS
+from holdfast.worlds.mario.world import CLEARED, Mario
+
+CELL_PX = 16
+PATIENCE = 40  # steps of a lane without a new cell, then it goes elsewhere
+LONGEST_PRESS = 9
+ENOUGH = 4  # ways to the end
+
+
+@dataclass
+class Cell:
+    """The first moment seen in a cell of the stage."""
+
+    room: int
+    x: int
+    y: int
+    rows: dict[str, np.ndarray]
+    parent: Cell | None  # where the lane came from
+    tried: int = 0
+    leads_on: bool = False  # somebody got further from here
+
+
+@dataclass
+class Explored:
+    """What exploring found."""
+
+    cells: list[Cell] = field(default_factory=list)
+    ends: list[Cell] = field(default_factory=list)  # the last cells of ways that cleared the stage
+    steps: int = 0
+
+    def on_the_way(self) -> list[Cell]:
+        """Cells on ways to the end, or while there is none, those that lead on."""
+        if not self.ends:
+            return [cell for cell in self.cells if cell.leads_on]
+        chosen = {id(cell): cell for end in self.ends for cell in lineage(end)}
+        return list(chosen.values())
+
+
+def lineage(cell: Cell | None) -> list[Cell]:
+    found = []
+    while cell is not None:
+        found.append(cell)
+        cell = cell.parent
+    return found
+
+
+def press_chances(buttons: tuple[int, ...]) -> np.ndarray:
+    """To the right more often than not."""
+    weights = np.ones(len(buttons))
+    for place, held in enumerate(buttons):
+        weights[place] = 3.0 if held & BITS["RIGHT"] else 0.5 if held & BITS["LEFT"] or held == 0 else 1.0
+    return weights / weights.sum()
+
+
+class Explorer:
+    """A world whose lanes press at random."""
+
+    def __init__(self, world: Mario, generator: np.random.Generator, reach_px: int) -> None:
+        self.world, self.generator, self.reach_px = world, generator, reach_px
+        self.chances = press_chances(world.buttons)
+        self.found = Explored()
+        self.archive: dict[tuple[int, int, int], Cell] = {}
+        self.at: list[Cell | None] = [None] * world.lanes
+        self.pressed, self.left = np.zeros(world.lanes, np.int64), np.zeros(world.lanes, np.int64)
+        self.patience = np.full(world.lanes, PATIENCE)
+
+    def go(self, steps: int) -> Explored:
+        """So many steps of all lanes together, or fewer once there are ways enough."""
+        self.world.reset()
+        while self.found.steps < steps and len(self.found.ends) < ENOUGH:
+            self._press()
+            self.found.steps += self.world.lanes
+            over = self.world.clock.terminated | self.world.clock.truncated
+            for lane in np.flatnonzero(over):
+                self._note_end(int(lane))
+            self._keep(over)
+            self.patience -= 1
+            self._go_back(np.flatnonzero(over | (self.patience <= 0)))
+        return self.found
+
+    def _press(self) -> None:
+        change = self.left <= 0
+        count = int(change.sum())
+        self.pressed[change] = self.generator.choice(len(self.chances), count, p=self.chances)
+        self.left[change] = self.generator.integers(1, LONGEST_PRESS + 1, count)
+        self.left -= 1
+        self.world.step({"player": self.pressed[:, None]})
+
+    def _note_end(self, lane: int) -> None:
+        end = self.at[lane]
+        if self.world.clock.ended[lane, CLEARED] > 0.0 and end is not None:
+            self.found.ends.append(end)
+
+    def _keep(self, over: np.ndarray) -> None:
+        standing = self.world.standing()
+        for lane in np.flatnonzero((standing[:, 0] > 0) & ~over):
+            room, x, y = (int(number) for number in standing[lane, 1:])
+            key = room, x // CELL_PX, y // CELL_PX
+            if key in self.archive:
+                continue
+            rows = self.world.of_episode(self.world.save(np.array([lane]))).rows
+            cell = Cell(room, x, y, rows, self.at[lane])
+            self.archive[key] = cell
+            self.found.cells.append(cell)
+            self.at[lane], self.patience[lane] = cell, PATIENCE
+            for before in lineage(cell.parent):
+                before.leads_on |= room > before.room or x >= before.x + self.reach_px
+
+    def _go_back(self, lanes: np.ndarray) -> None:
+        if not len(lanes) or not self.found.cells:
+            return
+        cells = self.found.cells
+        tried = np.array([cell.tried for cell in cells])
+        depth = np.argsort(np.lexsort(([cell.x for cell in cells], [cell.room for cell in cells]))) / len(cells)
+        weights = (0.3 + 2.0 * depth) ** 3 / np.sqrt(tried + 1.0)
+        chosen = self.generator.choice(len(cells), len(lanes), p=weights / weights.sum())
+        spec = self.world.spec
+        self.world.begin_from(
+            lanes, Situation.joined([Situation(spec.name, spec.version, cells[place].rows) for place in chosen])
+        )
+        for lane, place in zip(lanes, chosen, strict=True):
+            cells[place].tried += 1
+            self.at[lane] = cells[place]
+        self.patience[lanes], self.left[lanes] = PATIENCE, 0

@@ -1,0 +1,64 @@
+"""Exploring finds ways through a stage that random play from its start does not, the same ones for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from holdfast.curriculum.exploring import Cell, Explored, Explorer, lineage, press_chances
+from holdfast.rng import numpy_generator
+from holdfast.worlds.api import random_policy
+from holdfast.worlds.mario.settings import MarioSettings
+from holdfast.worlds.mario.world import CLEARED, Mario
+
+
+def world(seed: int = 1) -> Mario:
+    return Mario(MarioSettings(rom="own", stages="1-1", stagnation_terminal=True), lanes=16, seed=seed)
+
+
+def explored(seed: int, steps: int = 12_000) -> Explored:
+    return Explorer(world(), numpy_generator(seed, "explore"), reach_px=128).go(steps)
+
+
+def test_it_comes_further_than_random_play_with_as_many_steps() -> None:
+    found = explored(1)
+    plain, furthest = world(), 0.0
+    plain.reset()
+    for _ in range(found.steps // 16):
+        plain.step(random_policy(plain))
+        furthest = max(furthest, float(plain.standing()[:, 2].max()))
+    assert max(cell.x for cell in found.cells) > furthest
+    assert found.on_the_way()
+
+
+def test_the_same_seed_finds_the_same_ways() -> None:
+    first, again, other = ([(cell.room, cell.x, cell.y) for cell in explored(seed, 3000).cells] for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_cells_of_cleared_ways_are_chosen_and_others_only_while_there_is_none() -> None:
+    start = Cell(0, 0, 176, {}, None, leads_on=True)
+    right, wrong = Cell(0, 300, 176, {}, start), Cell(0, 310, 64, {}, start, leads_on=True)
+    end = Cell(0, 600, 176, {}, right)
+    found = Explored([start, right, wrong, end])
+    assert found.on_the_way() == [start, wrong]
+    found.ends.append(end)
+    assert {id(cell) for cell in found.on_the_way()} == {id(cell) for cell in (start, right, end)}
+    assert lineage(end) == [end, right, start]
+
+
+def test_presses_lead_to_the_right() -> None:
+    chances = press_chances((0x00, 0x80, 0x40, 0x01))
+    assert chances.sum() == pytest.approx(1.0)
+    assert int(np.argmax(chances)) == 1 and chances[2] == chances[0] < chances[3]
+
+
+def test_a_found_moment_can_be_played_from() -> None:
+    found, again = explored(1, 3000), world(2)
+    again.reset()
+    cell = found.cells[-1]
+    from holdfast.worlds.api import Situation
+
+    again.begin_from(np.array([0]), Situation(again.spec.name, again.spec.version, cell.rows))
+    assert again.standing()[0, 1:].tolist() == [cell.room, cell.x, cell.y]
+    assert again.clock.ended[0, CLEARED] == 0.0
