@@ -45,12 +45,25 @@ def test_a_run_with_start_states_resumes_exactly_and_leaves_them_as_a_deck(tmp_p
     assert len(deck) == last["starts.moments"] and set(deck.per_item) == {"room", "x", "tried", "won"}
 
 
+def test_a_stage_is_explored_once_before_the_first_iteration(tmp_path: Path) -> None:
+    options = {**OWN, "starts.explore": "1600"}
+    whole, _ = finished_run(tmp_path, "mario", **options)
+    run, config = stopped_run(tmp_path, "mario", 4, **options)
+    resume(config, run, Quiet())
+    assert end_of(run) == end_of(whole)
+    [event] = [one for one in read_lines(run.folder / "events.jsonl") if one["event"] == "explored"]
+    assert event["steps"] >= 1600 and event["moments"] > 0
+    first = read_lines(whole.folder / "metrics.jsonl")[0]
+    assert first["starts.moments"] == event["moments"]
+
+
 def test_an_episode_from_a_moment_goes_on_there_with_empty_accounts() -> None:
     world = own_world(lanes=2)
     for _ in range(12):
         press(world, RUN)
     x = int(facts.x(world.state.console[0]))
-    assert world.standing().tolist() == [[1, 0, x], [1, 0, x]]
+    y = int(facts.y(world.state.console[0]))
+    assert world.standing().tolist() == [[1, 0, x, y], [1, 0, x, y]]
     kept = world.of_episode(world.save(np.array([0])))
     world.reset(np.array([1]))
     world.begin_from(np.array([1]), kept)
