@@ -22,6 +22,7 @@ SHARE_STREAM, BIN_STREAM, ITEM_STREAM = 0x57A1, 0x57A2, 0x57A3
 ROOM = 1 << 16  # more than the bins of a room
 STOREYS = 8  # more than there are bins above each other
 RATE_STEP = 0.02  # of the running clear rate: about the last fifty episodes from the level's start
+PRIOR = 0.25  # successes and failures that a bin is thought to have had: few, or all bins would weigh alike
 ON = ("starts.share", MORE_THAN_0)
 
 
@@ -73,7 +74,7 @@ class Tally:
 
     @property
     def weight(self) -> float:
-        rate = (self.won + 1.0) / (self.tried + 2.0)
+        rate = (self.won + PRIOR) / (self.tried + 2.0 * PRIOR)
         return rate * (1.0 - rate)
 
 
