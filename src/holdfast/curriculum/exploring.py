@@ -8,6 +8,7 @@ new. A maze is solved that way in seconds: a wrong way ends the episode, a right
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,19 +18,27 @@ from holdfast.worlds.mario.world import CLEARED, Mario
 
 CELL_PX = 16
 PATIENCE = 40  # steps of a lane without a new cell, then it goes elsewhere
+TRAIL_STEPS = 4  # between two moments of a lane's trail
 LONGEST_PRESS = 9
 ENOUGH = 4  # ways to the end
+
+
+class Place(NamedTuple):
+    """A moment of a lane."""
+
+    room: int
+    x: int
+    y: int
+    rows: dict[str, np.ndarray]
 
 
 @dataclass
 class Cell:
     """The first moment seen in a cell of the stage."""
 
-    room: int
-    x: int
-    y: int
-    rows: dict[str, np.ndarray]
+    place: Place
     parent: Cell | None  # where the lane came from
+    trail: list[Place] = field(default_factory=list)  # and what it passed since
     tried: int = 0
     leads_on: bool = False  # somebody got further from here
 
@@ -42,12 +51,12 @@ class Explored:
     ends: list[Cell] = field(default_factory=list)  # the last cells of ways that cleared the stage
     steps: int = 0
 
-    def on_the_way(self) -> list[Cell]:
-        """Cells on ways to the end, or while there is none, those that lead on."""
+    def on_the_way(self) -> list[Place]:
+        """Moments on ways to the end, or while there is none, those that lead on."""
         if not self.ends:
-            return [cell for cell in self.cells if cell.leads_on]
+            return [cell.place for cell in self.cells if cell.leads_on]
         chosen = {id(cell): cell for end in self.ends for cell in lineage(end)}
-        return list(chosen.values())
+        return [place for cell in chosen.values() for place in (cell.place, *cell.trail)]
 
 
 def lineage(cell: Cell | None) -> list[Cell]:
@@ -75,6 +84,7 @@ class Explorer:
         self.found = Explored()
         self.archive: dict[tuple[int, int, int], Cell] = {}
         self.at: list[Cell | None] = [None] * world.lanes
+        self.trail: list[list[Place]] = [[] for _ in range(world.lanes)]
         self.pressed, self.left = np.zeros(world.lanes, np.int64), np.zeros(world.lanes, np.int64)
         self.patience = np.full(world.lanes, PATIENCE)
 
@@ -107,32 +117,42 @@ class Explorer:
 
     def _keep(self, over: np.ndarray) -> None:
         standing = self.world.standing()
-        for lane in np.flatnonzero((standing[:, 0] > 0) & ~over):
+        trailed = self.found.steps // self.world.lanes % TRAIL_STEPS == 0
+        for lane in np.flatnonzero((standing[:, 0] > 0) & ~over).tolist():
             room, x, y = (int(number) for number in standing[lane, 1:])
             key = room, x // CELL_PX, y // CELL_PX
-            if key in self.archive:
-                continue
-            rows = self.world.of_episode(self.world.save(np.array([lane]))).rows
-            cell = Cell(room, x, y, rows, self.at[lane])
-            self.archive[key] = cell
-            self.found.cells.append(cell)
-            self.at[lane], self.patience[lane] = cell, PATIENCE
-            for before in lineage(cell.parent):
-                before.leads_on |= room > before.room or x >= before.x + self.reach_px
+            if key not in self.archive:
+                self._add(lane, key, self._place(lane, room, x, y))
+            elif trailed:
+                self.trail[lane].append(self._place(lane, room, x, y))
+
+    def _place(self, lane: int, room: int, x: int, y: int) -> Place:
+        return Place(room, x, y, dict(self.world.of_episode(self.world.save(np.array([lane]))).rows))
+
+    def _add(self, lane: int, key: tuple[int, int, int], place: Place) -> None:
+        cell = Cell(place, self.at[lane], self.trail[lane])
+        self.archive[key] = cell
+        self.found.cells.append(cell)
+        self.at[lane], self.trail[lane], self.patience[lane] = cell, [], PATIENCE
+        for before in lineage(cell.parent):
+            here = before.place
+            before.leads_on |= place.room > here.room or place.x >= here.x + self.reach_px
 
     def _go_back(self, lanes: np.ndarray) -> None:
         if not len(lanes) or not self.found.cells:
             return
         cells = self.found.cells
         tried = np.array([cell.tried for cell in cells])
-        depth = np.argsort(np.lexsort(([cell.x for cell in cells], [cell.room for cell in cells]))) / len(cells)
+        depth = np.argsort(np.lexsort(([cell.place.x for cell in cells], [cell.place.room for cell in cells]))) / len(
+            cells
+        )
         weights = (0.3 + 2.0 * depth) ** 3 / np.sqrt(tried + 1.0)
         chosen = self.generator.choice(len(cells), len(lanes), p=weights / weights.sum())
         spec = self.world.spec
         self.world.begin_from(
-            lanes, Situation.joined([Situation(spec.name, spec.version, cells[place].rows) for place in chosen])
+            lanes, Situation.joined([Situation(spec.name, spec.version, cells[one].place.rows) for one in chosen])
         )
-        for lane, place in zip(lanes, chosen, strict=True):
-            cells[place].tried += 1
-            self.at[lane] = cells[place]
+        for lane, one in zip(lanes, chosen, strict=True):
+            cells[one].tried += 1
+            self.at[lane], self.trail[lane] = cells[one], []
         self.patience[lanes], self.left[lanes] = PATIENCE, 0

@@ -88,11 +88,11 @@ class StageCurriculum(Curriculum):
         scratch = Mario(settings, config.rollout.lanes, config.run.seed + SCRATCH_SEED, self.world.threads)
         explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), config.starts.reach_px)
         found = explorer.go(config.starts.explore)
-        for cell in found.on_the_way():
-            self.starts.seed(cell.room, cell.x, cell.y, cell.rows)
-        furthest = max(found.cells, key=lambda cell: (cell.room, cell.x))
+        for place in found.on_the_way():
+            self.starts.seed(*place)
+        furthest = max(cell.place[:2] for cell in found.cells)
         facts = {"steps": found.steps, "cells": len(found.cells), "ways_to_the_end": len(found.ends)}
-        self.tell("explored", **facts, furthest_x=furthest.x, moments=len(self.starts.moments))
+        self.tell("explored", **facts, furthest_x=furthest[1], moments=len(self.starts.moments))
 
     def _deal(self, world: World, lanes: np.ndarray) -> None:
         """What came of the ended episodes is noted before their lanes may begin elsewhere."""
