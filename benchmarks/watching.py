@@ -65,8 +65,11 @@ BLOCKS = {"template": 5, "fish": 1}  # iterations: under a second
 
 def other_threads_s() -> float:
     """CPU seconds of the living threads beside this one, to the nanosecond."""
-    tasks = [task for task in Path("/proc/self/task").iterdir() if int(task.name) != threading.get_native_id()]
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+    spent = 0
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # it may end while we look
+            spent += int((task / "schedstat").read_text().split()[0]) * (int(task.name) != threading.get_native_id())
+    return spent / 1e9
 
 
 class Meter:
