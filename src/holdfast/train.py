@@ -40,7 +40,7 @@ from holdfast.runs.recorder import CUT_AT_RESUME, Recorder, cut_streams_back
 from holdfast.runs.signals import StopRequest
 from holdfast.runs.supervised import supervisor_of
 from holdfast.state import State, below, initial_state, torch_generator
-from holdfast.timing import Clock
+from holdfast.timing import Clock, heap_at_rest
 from holdfast.watch import DuelProgress, Progress, Result, Watch, peak_memory_mb
 from holdfast.worlds.api import Act, Episodes, World
 
@@ -93,7 +93,8 @@ class Training:
             self._judge_yardsticks()
             counts = self.state.counts
             self.recorder.open(self.state.world.spec, counts.iteration, counts.agent_steps, self.advice)
-            result = self.loop()
+            with heap_at_rest():
+                result = self.loop()
         except Exception as error:
             self.event("failed", error=type(error).__name__, text=str(error))
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from pathlib import Path
@@ -18,7 +19,7 @@ from holdfast.runs.monitor import Monitor
 from holdfast.runs.reading import read_lines
 from holdfast.runs.resources import Resources
 from holdfast.runs.slow_steps import SlowSteps
-from holdfast.timing import Clock
+from holdfast.timing import Clock, heap_at_rest
 
 
 def test_rates_are_over_the_last_lines_and_absent_before_there_are_two() -> None:
@@ -159,3 +160,10 @@ def test_times_that_cannot_be_are_refused(option: str, said: str) -> None:
 def test_an_option_that_needs_another_acts_with_it() -> None:
     config, _ = load_config("template", ["--metrics.rotate_keep=3", "--metrics.rotate_mb=0.5"])
     assert config.metrics.rotate_keep == 3
+
+
+def test_the_loop_leaves_the_heap_as_it_found_it() -> None:
+    with pytest.raises(KeyboardInterrupt), heap_at_rest():
+        assert gc.get_freeze_count() > 0
+        raise KeyboardInterrupt
+    assert gc.get_freeze_count() == 0
