@@ -42,7 +42,7 @@ def test_help_loads_nothing_heavy() -> None:
         (["evaluate", "nothing"], "no run 'nothing'"),
         (["runs", "--rot", "x"], "--rot"),
         (["bench", "nothing"], "invalid choice"),
-        (["bench", "train", "--blocks"], "--rom goes with: holdfast bench nes, or mario"),
+        (["bench", "train", "--blocks"], "--rom and --blocks go with: holdfast bench nes, or mario"),
         (["doctor", "nes", "--roms", "nowhere"], "--roms nowhere: no such folder"),
         (["doctor", "nes", "--world", "fish"], "does not know '--world'"),
         (["play", "rom", "nowhere.nes"], "play rom needs --inputs, --video"),
