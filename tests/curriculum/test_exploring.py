@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.curriculum.exploring import Cell, Explored, Explorer, Place, lineage, press_chances
 from holdfast.rng import numpy_generator
-from holdfast.worlds.api import random_policy
+from holdfast.worlds.api import Situation, random_policy
 from holdfast.worlds.mario.settings import MarioSettings
 from holdfast.worlds.mario.world import CLEARED, Mario
 
@@ -57,8 +57,6 @@ def test_a_found_moment_can_be_played_from() -> None:
     found, again = explored(1, 3000), world(2)
     again.reset()
     place = found.cells[-1].place
-    from holdfast.worlds.api import Situation
-
     again.begin_from(np.array([0]), Situation(again.spec.name, again.spec.version, place.rows))
     assert again.standing()[0, 1:].tolist() == list(place[:3])
     assert again.clock.ended[0, CLEARED] == 0.0

@@ -8,6 +8,7 @@ import pytest
 from holdfast.worlds.mario import facts, play
 from holdfast.worlds.mario.actions import BITS
 from holdfast.worlds.mario.errors import NoEpisodeEnds
+from holdfast.worlds.mario.frames import enter_room
 from holdfast.worlds.mario.own_cartridge import BONUS_EXIT_X, FLAG_X, MAZE_X, WARP_X
 from holdfast.worlds.mario.play import REASONS
 from tests.worlds.mario.bot import RUN, bot, held, own_world, played, press
@@ -61,7 +62,18 @@ def test_a_maze_sends_back() -> None:
     world = own_world(stages="4-4", maze_rule="continue", stagnation_steps=60)
     ended = played(world)
     assert reason_of(ended) == "stagnation" and ended["loops"][0] == 1  # no new ground after the loop
+    assert ended["rooms"][0] == 1  # where a maze goes on is like another room
     assert ended["paid_end"][0] == 0.0
+
+
+def test_a_pipe_back_to_old_ground_is_a_loop_and_one_ahead_is_a_room() -> None:
+    track = np.zeros(play.TRACK_COLUMNS, np.int64)
+    track[play.CASTLE_X] = 1240
+    assert enter_room(track, 320, True)
+    assert track[play.ROOMS] == 0 and track[play.ROOM_BEST_X] == 1240, "old ground is not paid again"
+    assert not enter_room(track, 1848, True)
+    assert track[play.ROOMS] == 1 and track[play.ROOM_BEST_X] == 1848
+    assert not enter_room(track, 24, False), "only castles are mazes"
 
 
 def test_a_warp_ends_without_pay() -> None:
