@@ -180,11 +180,12 @@ def table(rows: list[dict[str, Any]]) -> str:
         ends = ", ".join(f"{name} {count}" for name, count in row["ends"].items())
         steps = "–" if row["median_steps"] is None else f"{row['median_steps']:.0f}"
         minutes = "–" if row["cpu_minutes"] is None else f"{row['cpu_minutes']:.1f}"
+        drawn = f"{row['drawn_rate']:.2f}" if "drawn_rate" in row else "–"  # tables of older versions have none
         cells = (
             row["stage"],
             f"{row['rate']:.2f}",
             f"{row['low']:.2f}–{row['high']:.2f}",
-            f"{row['drawn_rate']:.2f}",
+            drawn,
             steps,
             f"{row['steps']:,}",
             minutes,
