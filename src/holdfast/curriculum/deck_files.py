@@ -165,7 +165,7 @@ def check_deck(deck: Deck, world: World, settings: Any) -> None:
         advice = "update Holdfast" if other > version else "harvest it anew"
         raise DeckError(f"deck {deck.path} is of version {other} of world {name}, here it is {version}: {advice}")
     for key in world.AGREE:
-        theirs, ours = deck.settings.get(key), getattr(settings, key)
+        theirs, ours = deck.settings.get(key, getattr(type(settings), key)), getattr(settings, key)
         if theirs != ours:
             raise DeckError(f"deck {deck.path} was made under world.{key} = {theirs}; this run has {ours}")
     try:

@@ -13,6 +13,7 @@ import numpy as np
 from holdfast.curriculum.deck_files import Source, write_deck
 from holdfast.curriculum.worst import worst_episodes
 from holdfast.worlds.api import Act, Episodes, Situation, World
+from holdfast.worlds.fish.school import POOL_RADIUS
 from holdfast.worlds.fish.world import Fish
 
 MEDIA, DECKS = "media", "decks"
@@ -44,6 +45,7 @@ class Replay(NamedTuple):
     predator: np.ndarray  # [T, 2] f16
     death_step: np.ndarray  # [F], -1 where a fish lived
     episode: int
+    pool: float  # radius
 
 
 def tracks_path(folder: Path, iteration: int) -> Path:
@@ -68,6 +70,7 @@ def keep_worst(
         death_step=death[worst],
         steps=steps,
         episode=np.array(worst),
+        pool=np.array(settings.pool_radius),
     )
     assert tracks.start is not None
     world = Fish(settings, 1, seed=0)
@@ -81,7 +84,9 @@ def keep_worst(
 def read_replays(path: Path) -> list[Replay]:
     """The episodes of one file, worst first."""
     with np.load(path, allow_pickle=False) as kept:
+        pool = float(kept["pool"]) if "pool" in kept else POOL_RADIUS  # older versions had one pool
+        fish, predator, death, episode = (kept[name] for name in ("fish", "predator", "death_step", "episode"))
         return [
-            Replay(kept["fish"][:steps, k], kept["predator"][:steps, k], kept["death_step"][k], int(kept["episode"][k]))
+            Replay(fish[:steps, k], predator[:steps, k], death[k], int(episode[k]), pool)
             for k, steps in enumerate(kept["steps"])
         ]

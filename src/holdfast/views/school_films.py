@@ -33,7 +33,7 @@ def frames(replay: Replay, stride: int = 1) -> Iterator[np.ndarray]:
         school.pred_pos[0] = predator[t]
         school.pred_vel[0] = (predator[after] - predator[t]) / TIME_STEP
         alive[0] = (replay.death_step < 0) | (replay.death_step > t)
-        yield picture(school, alive, t, 0)
+        yield picture(school, alive, replay.pool, t, 0)
 
 
 def training_curve(folder: Path) -> list[Path]:

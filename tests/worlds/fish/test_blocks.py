@@ -11,22 +11,22 @@ import pytest
 from holdfast.worlds.api import Plan, random_policy
 from holdfast.worlds.fish.blocks import look_around_blocks
 from holdfast.worlds.fish.curve import RANKS, SIDE
-from holdfast.worlds.fish.school import LARGE_SCHOOL
+from holdfast.worlds.fish.school import LARGE_SCHOOL, POOL_RADIUS
 from holdfast.worlds.fish.sight import look_around
 from holdfast.worlds.fish.world import Fish, FishSettings
 
 School = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def both(school: School) -> tuple[np.ndarray, np.ndarray]:
+def both(school: School, pool: float = POOL_RADIUS) -> tuple[np.ndarray, np.ndarray]:
     plain, blocks = np.zeros((len(school[2]), 7)), np.zeros((len(school[2]), 7))
     look_around(*school, plain)
-    look_around_blocks(*school, blocks)
+    look_around_blocks(*school, pool, blocks)
     return plain, blocks
 
 
-def swum(fish: int, steps: int) -> School:
-    world = Fish(FishSettings(fish=fish, neighbours=False), lanes=1, seed=5)
+def swum(fish: int, steps: int, pool: float = POOL_RADIUS) -> School:
+    world = Fish(FishSettings(fish=fish, neighbours=False, pool_radius=pool), lanes=1, seed=5)
     world.reset()
     for _ in range(steps):
         world.step(random_policy(world))
@@ -37,6 +37,13 @@ def scattered(fish: int, spread: float, seed: int) -> School:
     generator = np.random.default_rng(seed)
     position = np.clip(generator.normal(0, spread, (fish, 2)), -7, 7).astype(np.float32)
     return position, generator.uniform(-1.4, 1.4, (fish, 2)).astype(np.float32), generator.random(fish) < 0.8
+
+
+@pytest.mark.parametrize("radius", [5.0, 40.0, 200.0])
+def test_schools_in_other_pools_see_the_same(radius: float) -> None:
+    plain, blocks = both(swum(600, 30, radius), radius)
+    assert np.array_equal(plain[:, 0], blocks[:, 0])
+    np.testing.assert_allclose(plain, blocks, atol=2e-6)
 
 
 @pytest.mark.parametrize(("fish", "steps"), [(128, 0), (200, 40), (400, 0), (1500, 60), (3000, 0)])
@@ -102,7 +109,7 @@ def test_plain_python_gives_the_same_bytes(tmp_path: Path) -> None:
         "from holdfast.worlds.fish.blocks import look_around_blocks\n"
         "school = list(np.load(sys.argv[1]).values())\n"
         "crowd = np.zeros((len(school[2]), 7))\n"
-        "look_around_blocks(*school, crowd)\n"
+        "look_around_blocks(*school, 10.0, crowd)\n"
         "np.save(sys.argv[2], crowd)\n"
     )
     words = [sys.executable, "-c", program, str(tmp_path / "school.npz"), str(tmp_path / "crowd.npy")]

@@ -10,7 +10,7 @@ from holdfast.worlds.check import check_world
     [
         ({"fish": 9, "steps": 60, "reward": "classic", "density_coef": 0.1}, 6, 80, True),
         ({"fish": 9, "steps": 60, "rules": "hunt", "digest_steps": 3}, 6, 80, True),
-        ({"fish": 400, "steps": 30}, 3, 40, False),
+        ({"fish": 400, "steps": 30, "pool_radius": 60.0}, 3, 40, False),
         ({"fish": 400, "steps": 30, "rules": "hunt"}, 3, 40, False),
     ],
 )

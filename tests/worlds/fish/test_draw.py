@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from holdfast.worlds.fish.draw import SCALE, SIZE, SMOOTH
+from holdfast.worlds.fish.draw import SIZE, SMOOTH, scale_of
 from holdfast.worlds.fish.world import Fish, FishSettings
 
 
@@ -15,9 +15,9 @@ def pool() -> Fish:
     return world
 
 
-def around(picture: np.ndarray, x: float, y: float) -> np.ndarray:
+def around(picture: np.ndarray, x: float, y: float, radius: float = 10.0) -> np.ndarray:
     """The mean colour of a 9 x 9 pixel square around a place in the pool."""
-    column, row = (int(SIZE / 2 + sign * SCALE / SMOOTH * value) for sign, value in ((1, x), (-1, y)))
+    column, row = (int(SIZE / 2 + sign * scale_of(radius) / SMOOTH * value) for sign, value in ((1, x), (-1, y)))
     return picture[row - 4 : row + 5, column - 4 : column + 5].reshape(-1, 3).mean(axis=0)
 
 
@@ -47,3 +47,13 @@ def test_a_fish_that_sees_the_predator_is_amber() -> None:
     alarmed = around(world.draw(0), 6.0, 0.0)
     assert calm[2] > calm[0]
     assert alarmed[0] > alarmed[2]
+
+
+def test_a_wide_pool_is_drawn_whole() -> None:
+    world = Fish(FishSettings(fish=2, pool_radius=100.0), lanes=1, seed=1)
+    world.reset()
+    world.state.fish_pos[0] = [[-60.0, 0.0], [99.0, 0.0]]
+    world.state.pred_pos[0] = [0.0, 5.0]
+    picture = world.draw(0)
+    assert around(picture, -60.0, 0.0, 100.0).mean() > around(picture, -60.0, 20.0, 100.0).mean()
+    assert around(picture, 99.0, 0.0, 100.0).mean() > around(picture, 99.0, 40.0, 100.0).mean()

@@ -255,10 +255,10 @@ def conclude(tile, i, whole, crowd, fish):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def look_around_blocks(position, velocity, alive, crowd):  # type: ignore[no-untyped-def]
+def look_around_blocks(position, velocity, alive, pool, crowd):  # type: ignore[no-untyped-def]
     """As `sight.look_around`: fill row i of `crowd` [C, 7], which must be zero, for every living fish i of a school."""
     who = np.empty(alive.shape[0], np.int64)
-    swim, count = line_up(position, velocity, alive, who)
+    swim, count = line_up(position, velocity, alive, pool, who)
     quads = swim.shape[0] // QUAD
     quad_box = np.empty((4, quads), np.float32)
     group_box = np.empty((4, swim.shape[0] // GROUP), np.float32)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.compiled import inlined
-from holdfast.worlds.fish.school import POOL_RADIUS
 from holdfast.worlds.fish.sight import FAR, REACH, WIDE, ZERO
 
 QUAD, GROUP = 4, 64  # fish in the smaller and the larger boxes
@@ -19,8 +18,6 @@ QUADS = GROUP // QUAD
 OWN_QUADS = WIDE // QUAD  # of a tile
 
 SIDE = 64  # cells of the curve along one axis
-HALF_POOL = np.float32(POOL_RADIUS)
-CELLS_PER_UNIT = np.float32(SIDE / (2.0 * POOL_RADIUS))
 
 
 def hilbert_ranks() -> np.ndarray:
@@ -42,33 +39,36 @@ RANKS = hilbert_ranks()
 
 
 @inlined
-def cell_rank(x, y):  # type: ignore[no-untyped-def]
-    column = min(max(np.int64((x + HALF_POOL) * CELLS_PER_UNIT), 0), SIDE - 1)
-    row = min(max(np.int64((y + HALF_POOL) * CELLS_PER_UNIT), 0), SIDE - 1)
+def cell_rank(x, y, pool):  # type: ignore[no-untyped-def]
+    """Where the cell of (x, y) in a pool of this radius comes on the curve."""
+    half = np.float32(pool)
+    cells_per_unit = np.float32(SIDE / (2.0 * pool))
+    column = min(max(np.int64((x + half) * cells_per_unit), 0), SIDE - 1)
+    row = min(max(np.int64((y + half) * cells_per_unit), 0), SIDE - 1)
     return RANKS[column * SIDE + row]
 
 
 @inlined
-def first_places(position, alive):  # type: ignore[no-untyped-def]
+def first_places(position, alive, pool):  # type: ignore[no-untyped-def]
     """How many fish live, and the place of the first one of each cell when all stand in line."""
     places = np.zeros(SIDE * SIDE + 1, np.int64)
     for i in range(alive.shape[0]):
         if alive[i]:
-            places[cell_rank(position[i, 0], position[i, 1]) + 1] += 1
+            places[cell_rank(position[i, 0], position[i, 1], pool) + 1] += 1
     for rank in range(SIDE * SIDE):
         places[rank + 1] += places[rank]
     return places[SIDE * SIDE], places
 
 
 @inlined
-def line_up(position, velocity, alive, who):  # type: ignore[no-untyped-def]
+def line_up(position, velocity, alive, pool, who):  # type: ignore[no-untyped-def]
     """Rows (x, y, vx, vy, speed) of the living fish along the curve, filled up to whole groups with rows that are out
     of everyone's reach; `who` takes the fish of each row. Fish of one cell keep their order."""
-    count, places = first_places(position, alive)
+    count, places = first_places(position, alive, pool)
     swim = np.zeros(((count + GROUP - 1) // GROUP * GROUP, 5), np.float32)
     for i in range(alive.shape[0]):
         if alive[i]:
-            rank = cell_rank(position[i, 0], position[i, 1])
+            rank = cell_rank(position[i, 0], position[i, 1], pool)
             place = places[rank]
             places[rank] += 1
             vx = velocity[i, 0]

@@ -27,9 +27,11 @@ def begin_moving(clock, school, fish, rules, lanes, velocities, pre_roll):  # ty
     for k in range(lanes.shape[0]):
         n = lanes[k]
         if pre_roll:
-            roll_predator(school, clock.episode_key[n], math.atan2(velocities[k, 1], velocities[k, 0]), n)
+            roll_predator(
+                school, clock.episode_key[n], math.atan2(velocities[k, 1], velocities[k, 0]), rules.pool_radius, n
+            )
             for i in range(school.n_fish[n]):  # their clearance is from where the predator arrives
-                spawn_fish(school, clock.episode_key[n], rules.spawn_clearance, n, i)
+                spawn_fish(school, clock.episode_key[n], rules, n, i)
         else:
             launch_predator(school, velocities[k, 0], velocities[k, 1], n)
         look(school, fish, rules, n)

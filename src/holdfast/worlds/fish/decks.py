@@ -14,7 +14,7 @@ from holdfast.errors import SituationError
 from holdfast.worlds.api import Situation
 from holdfast.worlds.fish.measure import SECTOR_DEG, SECTORS, SPEED_BIN
 from holdfast.worlds.fish.resized import PER_FISH
-from holdfast.worlds.fish.school import DENSITY, POOL_RADIUS, STEPS
+from holdfast.worlds.fish.school import DENSITY, STEPS
 
 if TYPE_CHECKING:
     from holdfast.worlds.fish.world import Fish
@@ -108,7 +108,7 @@ def check_shapes(world: Fish, situation: Situation) -> None:
         raise SituationError("saved lanes do not fit fish: " + "; ".join(problems))
 
 
-def check_schools(situation: Situation) -> None:
+def check_schools(situation: Situation, pool: float) -> None:
     """SituationError for numbers no school can have: kernels trust these arrays."""
     rows = situation.rows
     if any(name not in rows for name in NEEDED):
@@ -121,8 +121,8 @@ def check_schools(situation: Situation) -> None:
         "fish.alive has a school without living fish": rows["fish.alive"].any(axis=1),
         "t is not from 0 to the step before step_limit": (rows["t"] >= 0) & (rows["t"] < rows["step_limit"]),
         "step_limit is too large": rows["step_limit"] <= np.iinfo(rows["death_step"].dtype).max,
-        "fish_pos is outside the pool": _inside(rows["fish_pos"]).all(axis=1),
-        "pred_pos is outside the pool": _inside(rows["pred_pos"]),
+        "fish_pos is outside the pool": _inside(rows["fish_pos"], pool).all(axis=1),
+        "pred_pos is outside the pool": _inside(rows["pred_pos"], pool),
     }
     problems = [text for text, holds in sound.items() if not holds.all()]
     problems += [f"{name} is not finite" for name, array in rows.items() if not np.isfinite(array).all()]
@@ -130,5 +130,5 @@ def check_schools(situation: Situation) -> None:
         raise SituationError("no school can be like this: " + "; ".join(problems))
 
 
-def _inside(place: np.ndarray) -> np.ndarray:
-    return ~(np.hypot(place[..., 0], place[..., 1]) > POOL_RADIUS + NEARLY)
+def _inside(place: np.ndarray, pool: float) -> np.ndarray:
+    return ~(np.hypot(place[..., 0], place[..., 1]) > pool + NEARLY)

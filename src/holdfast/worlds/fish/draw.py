@@ -11,11 +11,11 @@ from functools import lru_cache
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from holdfast.worlds.fish.school import KILL_DISTANCE, MAX_SPEED, POOL_RADIUS, VISION, School
+from holdfast.worlds.fish.school import KILL_DISTANCE, MAX_SPEED, VISION, School
 
 SIZE = 480
 SMOOTH = 3  # drawn this much larger, then averaged down
-SCALE = SMOOTH * SIZE * 0.46 / POOL_RADIUS  # drawn pixels per unit of length
+POOL_SHARE = 0.46  # of the picture, from the centre to the wall
 
 SHORE = (13, 17, 26)
 DEEP, SHALLOW = (8, 42, 74), (26, 104, 136)
@@ -40,22 +40,29 @@ PREDATOR_OUTLINE = np.array(
 )
 FISH_HALF_LENGTH = 0.29
 CROSS = 0.13
+RIM_SHARE = 0.012  # of the radius
+SMALLEST = 1.2  # drawn pixels of a fish's half length, after averaging: in a wide pool it is a dot, but it is there
 
 
-def to_pixels(points: np.ndarray) -> np.ndarray:
+def scale_of(pool: float) -> float:
+    """Drawn pixels per unit of length in a pool of this radius."""
+    return SMOOTH * SIZE * POOL_SHARE / pool
+
+
+def to_pixels(points: np.ndarray, scale: float) -> np.ndarray:
     """Pool coordinates (y up) to drawn pixels (y down)."""
-    return SMOOTH * SIZE / 2 + points * (SCALE, -SCALE)
+    return SMOOTH * SIZE / 2 + points * (scale, -scale)
 
 
 @lru_cache(maxsize=1)
-def water() -> Image.Image:
+def water(pool: float) -> Image.Image:
     """The empty pool: dark in the middle, lighter where it is shallow, with a bright rim."""
-    across = (np.arange(SMOOTH * SIZE) + 0.5 - SMOOTH * SIZE / 2) / SCALE
-    radius = np.hypot(across[:, None], across[None, :]) / POOL_RADIUS
+    across = (np.arange(SMOOTH * SIZE) + 0.5 - SMOOTH * SIZE / 2) / scale_of(pool)
+    radius = np.hypot(across[:, None], across[None, :]) / pool
     depth = np.clip(radius, 0.0, 1.0)[..., None] ** 2.2
-    pool = np.array(DEEP) + depth * (np.array(SHALLOW) - np.array(DEEP))
-    glow = np.exp(-(((radius - 1.0) * POOL_RADIUS / 0.12) ** 2))[..., None]
-    picture = np.where(radius[..., None] < 1.0, pool, np.array(SHORE))
+    inside = np.array(DEEP) + depth * (np.array(SHALLOW) - np.array(DEEP))
+    glow = np.exp(-(((radius - 1.0) / RIM_SHARE) ** 2))[..., None]
+    picture = np.where(radius[..., None] < 1.0, inside, np.array(SHORE))
     picture = picture + glow * (np.array(RIM) - picture)
     return Image.fromarray(picture.astype(np.uint8))
 
@@ -65,13 +72,15 @@ def font() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size=15)
 
 
-def outlines(shape: np.ndarray, half_length: float, position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+def outlines(
+    shape: np.ndarray, half_length: float, position: np.ndarray, velocity: np.ndarray, scale: float
+) -> np.ndarray:
     """[F, K, 2] drawn pixels of one shape at F places, nose along the velocity (along +x at a standstill)."""
     speed = np.hypot(velocity[:, 0], velocity[:, 1])
     nose = np.where(speed[:, None] > 0.0, velocity / np.where(speed > 0.0, speed, 1.0)[:, None], (1.0, 0.0))
     side = np.stack([-nose[:, 1], nose[:, 0]], axis=1)
     along = shape[None, :, :1] * nose[:, None] + shape[None, :, 1:] * side[:, None]
-    return to_pixels(position[:, None] + half_length * along)
+    return to_pixels(position[:, None] + half_length * along, scale)
 
 
 def colours(position: np.ndarray, velocity: np.ndarray, predator: np.ndarray) -> np.ndarray:
@@ -83,25 +92,29 @@ def colours(position: np.ndarray, velocity: np.ndarray, predator: np.ndarray) ->
     return (slow + np.clip(pace, 0.0, 1.0) * (fast - slow)).astype(int)
 
 
-def draw_graves(canvas: ImageDraw.ImageDraw, position: np.ndarray) -> None:
-    arm = CROSS * SCALE
-    for x, y in to_pixels(position):
+def draw_graves(canvas: ImageDraw.ImageDraw, position: np.ndarray, scale: float) -> None:
+    arm = CROSS * scale
+    for x, y in to_pixels(position, scale):
         canvas.line((x - arm, y - arm, x + arm, y + arm), fill=GRAVE, width=SMOOTH)
         canvas.line((x - arm, y + arm, x + arm, y - arm), fill=GRAVE, width=SMOOTH)
 
 
-def draw_fish(canvas: ImageDraw.ImageDraw, position: np.ndarray, velocity: np.ndarray, predator: np.ndarray) -> None:
-    shapes = outlines(FISH_OUTLINE, FISH_HALF_LENGTH, position, velocity)
+def draw_fish(
+    canvas: ImageDraw.ImageDraw, position: np.ndarray, velocity: np.ndarray, predator: np.ndarray, scale: float
+) -> None:
+    half_length = max(FISH_HALF_LENGTH, SMALLEST * SMOOTH / scale)
+    edge = EDGE if half_length == FISH_HALF_LENGTH else None  # a dot would be all edge
+    shapes = outlines(FISH_OUTLINE, half_length, position, velocity, scale)
     for shape, colour in zip(shapes, colours(position, velocity, predator), strict=True):
-        canvas.polygon(shape.ravel().tolist(), fill=tuple(colour.tolist()), outline=EDGE)
+        canvas.polygon(shape.ravel().tolist(), fill=tuple(colour.tolist()), outline=edge)
 
 
-def draw_predator(canvas: ImageDraw.ImageDraw, position: np.ndarray, velocity: np.ndarray) -> None:
-    x, y = to_pixels(position)
-    seen, kill = VISION * SCALE, KILL_DISTANCE * SCALE
+def draw_predator(canvas: ImageDraw.ImageDraw, position: np.ndarray, velocity: np.ndarray, scale: float) -> None:
+    x, y = to_pixels(position, scale)
+    seen, kill = VISION * scale, KILL_DISTANCE * scale
     canvas.ellipse((x - seen, y - seen, x + seen, y + seen), outline=SIGHT_RING, width=SMOOTH)
     canvas.ellipse((x - kill, y - kill, x + kill, y + kill), fill=KILL_DISC, outline=KILL_RIM, width=SMOOTH)
-    shape = outlines(PREDATOR_OUTLINE, 0.95 * KILL_DISTANCE, position[None], velocity[None])
+    shape = outlines(PREDATOR_OUTLINE, 0.95 * KILL_DISTANCE, position[None], velocity[None], scale)
     canvas.polygon(shape.ravel().tolist(), fill=PREDATOR)
 
 
@@ -111,18 +124,18 @@ def draw_caption(image: Image.Image, t: int, living: int, present: int) -> None:
     canvas.text((SIZE - 12, 10), f"{living} of {present} alive", fill=INK, font=font(), anchor="ra")
 
 
-def picture(school: School, alive: np.ndarray, t: int, lane: int) -> np.ndarray:
+def picture(school: School, alive: np.ndarray, pool: float, t: int, lane: int) -> np.ndarray:
     """[480, 480, 3] uint8."""
     present = int(school.n_fish[lane])
     living = alive[lane, :present]
     position = school.fish_pos[lane, :present].astype(np.float64)
     velocity = school.fish_vel[lane, :present].astype(np.float64)
     predator = school.pred_pos[lane].astype(np.float64)
-    image = water().copy()
+    image, scale = water(pool).copy(), scale_of(pool)
     canvas = ImageDraw.Draw(image, "RGBA")
-    draw_graves(canvas, position[~living])
-    draw_predator(canvas, predator, school.pred_vel[lane].astype(np.float64))
-    draw_fish(canvas, position[living], velocity[living], predator)
+    draw_graves(canvas, position[~living], scale)
+    draw_predator(canvas, predator, school.pred_vel[lane].astype(np.float64), scale)
+    draw_fish(canvas, position[living], velocity[living], predator, scale)
     image = image.reduce(SMOOTH)
     draw_caption(image, t, int(living.sum()), present)
     return np.array(image)

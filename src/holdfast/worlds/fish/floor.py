@@ -46,7 +46,7 @@ def caught(x, y, px, py):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def swim_on(plan, step, action):  # type: ignore[no-untyped-def]
+def swim_on(plan, step, action, pool):  # type: ignore[no-untyped-def]
     """Row step + 1 of a plan (x, y, vx, vy) from row step."""
     x, y, vx, vy = swim(
         np.float64(plan[step, 0]),
@@ -54,6 +54,7 @@ def swim_on(plan, step, action):  # type: ignore[no-untyped-def]
         np.float64(plan[step, 2]),
         np.float64(plan[step, 3]),
         action,
+        pool,
     )
     plan[step + 1, 0] = x
     plan[step + 1, 1] = y
@@ -62,7 +63,7 @@ def swim_on(plan, step, action):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def has_escape(plan, tried, path, depth):  # type: ignore[no-untyped-def]
+def has_escape(plan, tried, path, depth, pool):  # type: ignore[no-untyped-def]
     """Depth first, to the first plan of `depth` actions that is never caught; row 0 of `plan` is where it begins."""
     step = 0
     tried[0] = 0
@@ -72,7 +73,7 @@ def has_escape(plan, tried, path, depth):  # type: ignore[no-untyped-def]
                 return False
             step -= 1
             continue
-        swim_on(plan, step, tried[step])
+        swim_on(plan, step, tried[step], pool)
         tried[step] += 1
         if not caught(plan[step + 1, 0], plan[step + 1, 1], path[step, 0], path[step, 1]):
             step += 1
@@ -88,7 +89,9 @@ def foresee(school, alive, rules, path, depth, n):  # type: ignore[no-untyped-de
     path[0, 0] = x
     path[0, 1] = y
     for step in range(1, depth):
-        far_x, far_y, fast_x, fast_y = drift_predator(np.float64(x), np.float64(y), np.float64(vx), np.float64(vy))
+        far_x, far_y, fast_x, fast_y = drift_predator(
+            np.float64(x), np.float64(y), np.float64(vx), np.float64(vy), rules.pool_radius
+        )
         x, y, vx, vy = np.float32(far_x), np.float32(far_y), np.float32(fast_x), np.float32(fast_y)
         path[step, 0] = x
         path[step, 1] = y
@@ -107,7 +110,7 @@ def find_doomed(clock, school, alive, rules, depth, doomed):  # type: ignore[no-
                 for axis in range(2):
                     plan[0, axis] = school.fish_pos[n, i, axis]
                     plan[0, 2 + axis] = school.fish_vel[n, i, axis]
-                doomed[n, i] = not has_escape(plan, tried, path, ahead)
+                doomed[n, i] = not has_escape(plan, tried, path, ahead, rules.pool_radius)
 
 
 def doomed_fish(world: Fish, depth: int = 1) -> np.ndarray:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from holdfast.compiled import inlined
-from holdfast.worlds.fish.school import BRAKE, FORWARD, LEFT, MAX_SPEED, POOL_RADIUS, RIGHT, TIME_STEP
+from holdfast.worlds.fish.school import BRAKE, FORWARD, LEFT, MAX_SPEED, RIGHT, TIME_STEP
 
 FISH_PUSH = 1.0 * TIME_STEP  # acceleration 1.0
 BRAKE_FACTOR = 0.9
@@ -18,20 +18,21 @@ PREDATOR_DRIFT = 0.05  # added to v_y in every step, so the predator gathers at 
 
 
 @inlined
-def glide(x, y, vx, vy, kept):  # type: ignore[no-untyped-def]
-    """Move for one time step; at the wall the velocity across it is reversed and only `kept` of it remains."""
+def glide(x, y, vx, vy, kept, pool):  # type: ignore[no-untyped-def]
+    """Move for one time step in a pool of this radius; at the wall the velocity across it is reversed and only `kept`
+    of it remains."""
     x += TIME_STEP * vx
     y += TIME_STEP * vy
     square = x * x + y * y
-    if square > POOL_RADIUS * POOL_RADIUS:
+    if square > pool * pool:
         radius = math.sqrt(square)
         nx = x / radius
         ny = y / radius
         across = (1.0 + kept) * (vx * nx + vy * ny)
         vx -= across * nx
         vy -= across * ny
-        x = POOL_RADIUS * nx
-        y = POOL_RADIUS * ny
+        x = pool * nx
+        y = pool * ny
     return x, y, vx, vy
 
 
@@ -64,14 +65,14 @@ def steer_fish(vx, vy, action):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def swim(x, y, vx, vy, action):  # type: ignore[no-untyped-def]
+def swim(x, y, vx, vy, action, pool):  # type: ignore[no-untyped-def]
     """Where a fish is after its action and how it moves there, in the precision it is stored in."""
     vx, vy = steer_fish(vx, vy, action)
-    x, y, vx, vy = glide(x, y, vx, vy, FISH_BOUNCE)
+    x, y, vx, vy = glide(x, y, vx, vy, FISH_BOUNCE, pool)
     return np.float32(x), np.float32(y), np.float32(vx), np.float32(vy)
 
 
 @inlined
-def drift_predator(x, y, vx, vy):  # type: ignore[no-untyped-def]
+def drift_predator(x, y, vx, vy, pool):  # type: ignore[no-untyped-def]
     """The classic predator: it chases nobody, it falls upwards and bounces."""
-    return glide(x, y, vx, vy + PREDATOR_DRIFT, PREDATOR_BOUNCE)
+    return glide(x, y, vx, vy + PREDATOR_DRIFT, PREDATOR_BOUNCE, pool)

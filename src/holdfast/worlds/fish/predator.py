@@ -67,19 +67,20 @@ def hunt_move(school, alive, rules, n):  # type: ignore[no-untyped-def]
     along_y = speed * math.sin(heading)
     x = np.float64(school.pred_pos[n, 0])
     y = np.float64(school.pred_pos[n, 1])
-    x, y, vx, vy = glide(x, y, along_x, along_y, MIRROR)
+    x, y, vx, vy = glide(x, y, along_x, along_y, MIRROR, rules.pool_radius)
     if vx != along_x or vy != along_y:
         heading = math.atan2(vy, vx)
     return x, y, vx, vy, wrapped(heading)
 
 
 @inlined
-def drift_move(school, n):  # type: ignore[no-untyped-def]
+def drift_move(school, rules, n):  # type: ignore[no-untyped-def]
     x, y, vx, vy = drift_predator(
         np.float64(school.pred_pos[n, 0]),
         np.float64(school.pred_pos[n, 1]),
         np.float64(school.pred_vel[n, 0]),
         np.float64(school.pred_vel[n, 1]),
+        rules.pool_radius,
     )
     return x, y, vx, vy, math.atan2(vy, vx)
 
@@ -90,5 +91,5 @@ def next_predator(school, alive, rules, n):  # type: ignore[no-untyped-def]
     if rules.hunts:
         x, y, vx, vy, heading = hunt_move(school, alive, rules, n)
     else:
-        x, y, vx, vy, heading = drift_move(school, n)
+        x, y, vx, vy, heading = drift_move(school, rules, n)
     return np.float32(x), np.float32(y), np.float32(vx), np.float32(vy), np.float32(heading)

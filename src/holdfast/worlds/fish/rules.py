@@ -21,7 +21,6 @@ from holdfast.worlds.fish.school import (
     FISH,
     KILL_DISTANCE,
     NEAREST,
-    POOL_RADIUS,
     START,
     STEPS,
     VISION,
@@ -47,7 +46,7 @@ def move_predator(school, alive, rules, n):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def move_school(school, alive, actions, n):  # type: ignore[no-untyped-def]
+def move_school(school, alive, actions, pool, n):  # type: ignore[no-untyped-def]
     for i in range(school.n_fish[n]):
         if not alive[n, i]:
             continue
@@ -57,6 +56,7 @@ def move_school(school, alive, actions, n):  # type: ignore[no-untyped-def]
             np.float64(school.fish_vel[n, i, 0]),
             np.float64(school.fish_vel[n, i, 1]),
             actions[n, i],
+            pool,
         )
         school.fish_pos[n, i, 0] = x
         school.fish_pos[n, i, 1] = y
@@ -92,22 +92,22 @@ def meet_neighbours(school, fish, rules, crowd, n):  # type: ignore[no-untyped-d
     if school.n_fish[n] < rules.large_school:
         look_around(school.fish_pos[n], school.fish_vel[n], fish.alive[n], crowd)
     else:
-        look_around_blocks(school.fish_pos[n], school.fish_vel[n], fish.alive[n], crowd)
+        look_around_blocks(school.fish_pos[n], school.fish_vel[n], fish.alive[n], rules.pool_radius, crowd)
 
 
 @inlined
-def classic_reward(school, crowd, divergence_coef, n, i):  # type: ignore[no-untyped-def]
+def classic_reward(school, crowd, rules, n, i):  # type: ignore[no-untyped-def]
     """The reward of the project this world comes from. It has a known flaw: it pays fish to shadow the predator."""
     distance = math.sqrt(predator_distance_square(school, n, i))
     x = np.float64(school.fish_pos[n, i, 0])
     y = np.float64(school.fish_pos[n, i, 1])
-    to_wall = POOL_RADIUS - math.sqrt(x * x + y * y)
+    to_wall = rules.pool_radius - math.sqrt(x * x + y * y)
     points = 2.0 + (10.0 * distance / VISION if distance < VISION else 5.0)
     if to_wall < 1.0:
         points -= 2.0 * (1.0 - to_wall)
     crowding = crowd[i, 0] / NEAREST - np.float64(school.density_target[n])
     points -= np.float64(school.density_coef[n]) * max(crowding, 0.0)
-    points += divergence_coef * crowd[i, 6]  # which is 0 without neighbours
+    points += rules.divergence_coef * crowd[i, 6]  # which is 0 without neighbours
     return 0.1 * points
 
 
@@ -117,7 +117,7 @@ def reward_school(school, fish, crowd, rules, t, n):  # type: ignore[no-untyped-
         reward = np.float32(0.0)
         if fish.alive[n, i]:
             if rules.classic_reward:
-                reward = np.float32(classic_reward(school, crowd, rules.divergence_coef, n, i))
+                reward = np.float32(classic_reward(school, crowd, rules, n, i))
         elif school.death_step[n, i] == t:
             reward = np.float32(CLASSIC_DEATH if rules.classic_reward else SURVIVE_DEATH)
         fish.reward[n, i] = reward
@@ -134,13 +134,13 @@ def begin_lane(clock, school, fish, rules, n):  # type: ignore[no-untyped-def]
         school.density_coef[n] = np.float32(clock.level[n, DENSITY])
         school.density_target[n] = np.float32(rules.density_target)
     school.total[n] = 0.0
-    spawn_predator(school, clock.episode_key[n], rules.heading_bias_fixed, n)
+    spawn_predator(school, clock.episode_key[n], rules, n)
     for i in range(fish.alive.shape[1]):
         present = i < school.n_fish[n]
         fish.alive[n, i] = present
         school.death_step[n, i] = -1
         if present:
-            spawn_fish(school, clock.episode_key[n], rules.spawn_clearance, n, i)
+            spawn_fish(school, clock.episode_key[n], rules, n, i)
         else:
             for axis in range(2):
                 school.fish_pos[n, i, axis] = 0.0
@@ -154,7 +154,7 @@ def look(school, fish, rules, n):  # type: ignore[no-untyped-def]
     crowd = np.zeros((fish.alive.shape[1], CROWD_NUMBERS))
     if rules.neighbours:
         meet_neighbours(school, fish, rules, crowd, n)
-    observe(school, fish, crowd, rules.neighbours, n)
+    observe(school, fish, crowd, rules, n)
 
 
 @inlined
@@ -162,7 +162,7 @@ def step_lane(clock, school, fish, actions, rules, n):  # type: ignore[no-untype
     clock.t[n] += 1
     t = clock.t[n]
     move_predator(school, fish.alive, rules, n)  # first, as it aims at where fish are now; no fish's move depends on it
-    move_school(school, fish.alive, actions, n)
+    move_school(school, fish.alive, actions, rules.pool_radius, n)
     living = kill(school, fish.alive, rules, t, n)
     if t == 1:
         for axis in range(2):
@@ -172,7 +172,7 @@ def step_lane(clock, school, fish, actions, rules, n):  # type: ignore[no-untype
     if rules.neighbours or rules.divergence_coef != 0.0 or school.density_coef[n] > 0.0:
         meet_neighbours(school, fish, rules, crowd, n)
     reward_school(school, fish, crowd, rules, t, n)
-    observe(school, fish, crowd, rules.neighbours, n)
+    observe(school, fish, crowd, rules, n)
     clock.terminated[n] = living == 0
     clock.truncated[n] = living > 0 and t >= school.step_limit[n]
     if clock.terminated[n] or clock.truncated[n]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.worlds.memory import aligned
 
-POOL_RADIUS = 10.0  # a disc around (0, 0)
+POOL_RADIUS = 10.0  # of a disc around (0, 0), unless another is chosen
 TIME_STEP = 0.1
 KILL_DISTANCE = 0.7
 VISION = 10.0 / 3.0
@@ -69,6 +69,7 @@ class Rules(NamedTuple):
     large_school: int
     heading_bias_fixed: bool
     spawn_clearance: float
+    pool_radius: float
     view_radius: float  # of a hunter, as all that follow
     view_angle: float  # rad
     turn_max: float  # rad per step

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from holdfast.compiled import inlined, kernel
-from holdfast.worlds.api import Act, ArrayWorld, World
-from holdfast.worlds.fish.school import BRAKE, FORWARD, KEEP, KILL_DISTANCE, LEFT, RIGHT, VISION
+from holdfast.worlds.api import Act, World
+from holdfast.worlds.fish.school import BRAKE, FORWARD, KEEP, KILL_DISTANCE, LEFT, POOL_RADIUS, RIGHT, VISION
+
+if TYPE_CHECKING:
+    from holdfast.worlds.fish.world import Fish
 
 AIM_RAD = math.radians(15.0)  # a heading this near to the wanted one is good enough
-WALL_RADIUS, WALL_PULL = 9.0, 0.07  # beyond this radius the wanted direction bends inwards
-SHELTER_Y = -3.0  # the predator drifts upwards, so below this line a fish may rest
+WALL_SHARE = 0.9  # beyond this share of the pool's radius the wanted direction bends inwards
+WALL_PULL = 0.07  # so strongly per unit of length, in a pool of the usual size
+SHELTER_SHARE, REST_SHARE = 0.3, 0.6  # the predator drifts upwards: so far below the centre a fish may rest
 
 
 @inlined
@@ -40,24 +45,25 @@ def dodge_direction(rx, ry, pvx, pvy):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def evade(x, y, vx, vy, wx, wy):  # type: ignore[no-untyped-def]
+def evade(x, y, vx, vy, wx, wy, pool):  # type: ignore[no-untyped-def]
     """Steer towards w, but not into the wall."""
     length = max(math.sqrt(wx * wx + wy * wy), 1e-9)
     wx /= length
     wy /= length
-    if math.sqrt(x * x + y * y) > WALL_RADIUS:
-        wx -= WALL_PULL * x
-        wy -= WALL_PULL * y
+    if math.sqrt(x * x + y * y) > WALL_SHARE * pool:
+        pull = WALL_PULL * (POOL_RADIUS / pool)
+        wx -= pull * x
+        wy -= pull * y
     return steer(vx, vy, wx, wy)
 
 
 @inlined
-def shelter(x, y, vx, vy):  # type: ignore[no-untyped-def]
-    return BRAKE if y < SHELTER_Y else steer(vx, vy, 0.5 * x - x, -6.0 - y)
+def shelter(x, y, vx, vy, pool):  # type: ignore[no-untyped-def]
+    return BRAKE if y < -SHELTER_SHARE * pool else steer(vx, vy, 0.5 * x - x, -REST_SHARE * pool - y)
 
 
 @kernel
-def decide(school, alive, dodges, calm, shelters):  # type: ignore[no-untyped-def]
+def decide(school, alive, pool, dodges, calm, shelters):  # type: ignore[no-untyped-def]
     """Actions [N, C]: flee or dodge the predator in sight; out of sight the `calm` action, or seek shelter."""
     actions = np.zeros(alive.shape, np.int64)
     for n in range(alive.shape[0]):
@@ -77,9 +83,9 @@ def decide(school, alive, dodges, calm, shelters):  # type: ignore[no-untyped-de
                 wy = -ry
                 if dodges:
                     wx, wy = dodge_direction(rx, ry, pvx, pvy)
-                actions[n, i] = evade(x, y, vx, vy, wx, wy)
+                actions[n, i] = evade(x, y, vx, vy, wx, wy, pool)
             else:
-                actions[n, i] = shelter(x, y, vx, vy) if shelters else calm
+                actions[n, i] = shelter(x, y, vx, vy, pool) if shelters else calm
     return actions
 
 
@@ -92,8 +98,8 @@ def always(action: int) -> Act:
 
 def watchful(dodges: bool, calm: int = KEEP, shelters: bool = False) -> Act:
     def act(world: World) -> dict[str, np.ndarray]:
-        assert isinstance(world, ArrayWorld)
-        return {"fish": decide(world.state, world.roles["fish"].alive, dodges, calm, shelters)}
+        pool = cast("Fish", world)
+        return {"fish": decide(pool.state, pool.fish.alive, pool.rules.pool_radius, dodges, calm, shelters)}
 
     return act
 

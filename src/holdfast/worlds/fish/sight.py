@@ -17,7 +17,6 @@ from holdfast.worlds.fish.school import (
     NEAREST,
     NEIGHBOUR_RADIUS,
     OWN_NUMBERS,
-    POOL_RADIUS,
     VISION,
 )
 
@@ -141,14 +140,14 @@ def look_around(position, velocity, alive, crowd):  # type: ignore[no-untyped-de
 
 
 @inlined
-def observe_self(school, obs, n, i):  # type: ignore[no-untyped-def]
+def observe_self(school, obs, pool, n, i):  # type: ignore[no-untyped-def]
     x = np.float64(school.fish_pos[n, i, 0])
     y = np.float64(school.fish_pos[n, i, 1])
-    obs[n, i, 0] = np.float32(x / POOL_RADIUS)
-    obs[n, i, 1] = np.float32(y / POOL_RADIUS)
+    obs[n, i, 0] = np.float32(x / pool)
+    obs[n, i, 1] = np.float32(y / pool)
     obs[n, i, 2] = np.float32(np.float64(school.fish_vel[n, i, 0]) / MAX_SPEED)
     obs[n, i, 3] = np.float32(np.float64(school.fish_vel[n, i, 1]) / MAX_SPEED)
-    obs[n, i, 4] = np.float32((POOL_RADIUS - math.sqrt(x * x + y * y)) / POOL_RADIUS)
+    obs[n, i, 4] = np.float32((pool - math.sqrt(x * x + y * y)) / pool)
     dx = np.float64(school.pred_pos[n, 0]) - x
     dy = np.float64(school.pred_pos[n, 1]) - y
     distance = math.sqrt(dx * dx + dy * dy)
@@ -165,15 +164,15 @@ def observe_self(school, obs, n, i):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def observe(school, fish, crowd, neighbours, n):  # type: ignore[no-untyped-def]
+def observe(school, fish, crowd, rules, n):  # type: ignore[no-untyped-def]
     """The rows of all fish of a lane; dead and absent ones see zeros."""
     for i in range(fish.alive.shape[1]):
         if not fish.alive[n, i]:
             for k in range(fish.obs.shape[2]):
                 fish.obs[n, i, k] = 0.0
             continue
-        observe_self(school, fish.obs, n, i)
-        if neighbours:
+        observe_self(school, fish.obs, rules.pool_radius, n, i)
+        if rules.neighbours:
             fish.obs[n, i, OWN_NUMBERS] = np.float32(min(crowd[i, 0] / NEAREST, 1.0))
             for k in range(1, CROWD_NUMBERS):
                 fish.obs[n, i, OWN_NUMBERS + k] = np.float32(crowd[i, k])

@@ -15,7 +15,7 @@ from holdfast.worlds.fish.school import MAX_SPEED, START
 FISH_STREAM, ESCAPE_STREAM, PREDATOR_STREAM, PREROLL_STREAM = 1, 2, 3, 4
 REDRAW = 1 << 20  # distance between the addresses of one fish's draws
 
-FISH_RADIUS = 8.0
+FISH_SHARE = 0.8  # of the pool's radius
 ESCAPE_SPREAD_RAD = 0.35
 PREDATOR_RADIUS = 1.6
 PREDATOR_SPEED = 1.5
@@ -45,15 +45,15 @@ def from_bins(edges, weights, bins, choice, place):  # type: ignore[no-untyped-d
 
 
 @inlined
-def spawn_predator(school, key, heading_bias_fixed, n):  # type: ignore[no-untyped-def]
+def spawn_predator(school, key, rules, n):  # type: ignore[no-untyped-def]
     _, _, choice, place = uniform4(key, PREDATOR_STREAM, 0)
-    bins = len(HEADING_WEIGHTS) if heading_bias_fixed else len(HEADING_WEIGHTS) - 1
+    bins = len(HEADING_WEIGHTS) if rules.heading_bias_fixed else len(HEADING_WEIGHTS) - 1
     heading = math.radians(from_bins(HEADING_EDGES, HEADING_WEIGHTS, bins, choice, place))
-    roll_predator(school, key, heading, n)
+    roll_predator(school, key, heading, rules.pool_radius, n)
 
 
 @inlined
-def roll_predator(school, key, heading, n):  # type: ignore[no-untyped-def]
+def roll_predator(school, key, heading, pool, n):  # type: ignore[no-untyped-def]
     """Its way from a random place near the centre, begun with this heading, up to the first step."""
     distance, bearing, _, _ = uniform4(key, PREDATOR_STREAM, 0)
     x = PREDATOR_RADIUS * distance * math.cos(2.0 * math.pi * bearing)
@@ -65,7 +65,7 @@ def roll_predator(school, key, heading, n):  # type: ignore[no-untyped-def]
         heading = math.atan2(vy, vx) + PREROLL_TURN_RAD * (2.0 * turn - 1.0)
         # The speed is drawn anew each time. (The original first scales the old one at random, which changes nothing.)
         speed = from_bins(SPEED_EDGES, SPEED_WEIGHTS, len(SPEED_WEIGHTS), choice, place)
-        x, y, vx, vy = drift_predator(x, y, speed * math.cos(heading), speed * math.sin(heading))
+        x, y, vx, vy = drift_predator(x, y, speed * math.cos(heading), speed * math.sin(heading), pool)
     school.pred_pos[n, 0] = np.float32(x)
     school.pred_pos[n, 1] = np.float32(y)
     school.digest_left[n] = 0
@@ -86,16 +86,17 @@ def launch_predator(school, vx, vy, n):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def spawn_fish(school, key, clearance, n, i):  # type: ignore[no-untyped-def]
-    """Place fish i, uniform in radius, on its way outwards; draw again while it is within `clearance` of the
-    predator."""
+def spawn_fish(school, key, rules, n, i):  # type: ignore[no-untyped-def]
+    """Place fish i, uniform in radius, on its way outwards; draw again while it is too near to the predator."""
+    reach = FISH_SHARE * rules.pool_radius
+    clearance = rules.spawn_clearance
     address = i
     while True:
         bearing, distance, course, pace = uniform4(key, FISH_STREAM, address)
         out_x = math.cos(2.0 * math.pi * bearing)
         out_y = math.sin(2.0 * math.pi * bearing)
-        x = FISH_RADIUS * distance * out_x
-        y = FISH_RADIUS * distance * out_y
+        x = reach * distance * out_x
+        y = reach * distance * out_y
         dx = x - np.float64(school.pred_pos[n, 0])
         dy = y - np.float64(school.pred_pos[n, 1])
         if dx * dx + dy * dy >= clearance * clearance:

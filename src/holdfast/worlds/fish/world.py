@@ -21,6 +21,7 @@ from holdfast.worlds.fish.school import (
     CROWD_NUMBERS,
     LARGE_SCHOOL,
     OWN_NUMBERS,
+    POOL_RADIUS,
     START,
     Rules,
     School,
@@ -33,7 +34,7 @@ LONGEST = 32767  # death steps are int16
 # All observations are within 1 but the predator's velocity, which is in units of 2. A hunter's is bounded by options. A
 # classic one's has no limit of its own: its energy v²/2 - y/2 begins below 8, falls by 0.00125 in a free step and grows
 # by less than 0.004 in one at the wall, so its speed stays below 5.5 for 500 steps. In 2000 pools of 32767 steps it was
-# never above 4.6.
+# never above 4.6. In a wider pool it falls further: half a unit of v²/2 for each of y.
 SIGHT_BOUND = 3.0
 
 FASTEST_HUNTER = 5.0
@@ -65,6 +66,7 @@ class FishSettings:
     )
     heading_bias_fixed: bool = option(False, "let the predator also start towards 330-360 degrees")
     spawn_clearance: float = option(0.0, "no fish starts nearer to the predator than this", low=0.0, high=5.0)
+    pool_radius: float = option(POOL_RADIUS, "of the round pool; fish begin within 0.8 of it", low=5.0, high=1000.0)
     view_radius: float = option(4.0, "how far the hunter sees", low=0.0, high=20.0, only=HUNT)
     view_angle: float = option(math.pi, "it sees this far to either side, rad", low=0.0, high=math.pi, only=HUNT)
     turn_max: float = option(0.12, "it turns at most this much in a step, rad", low=0.0, high=math.pi, only=HUNT)
@@ -74,9 +76,14 @@ class FishSettings:
     digest_steps: int = option(0, "steps after a kill in which it looks at nobody", low=0, high=LONGEST, only=HUNT)
 
 
+def sight_bound(pool_radius: float) -> float:
+    return math.sqrt(SIGHT_BOUND**2 + max(pool_radius - POOL_RADIUS, 0.0) / 4.0)
+
+
 def fish_spec(settings: FishSettings) -> WorldSpec:
     numbers = OWN_NUMBERS + CROWD_NUMBERS if settings.neighbours else OWN_NUMBERS
-    sight = Observations((numbers,), np.dtype(np.float32), -SIGHT_BOUND, SIGHT_BOUND)
+    bound = sight_bound(settings.pool_radius)
+    sight = Observations((numbers,), np.dtype(np.float32), -bound, bound)
     level = [
         LevelParameter("fish", settings.fish, 1, settings.fish, "how many fish swim"),
         LevelParameter("steps", settings.steps, 1, LONGEST, "step limit"),
@@ -104,6 +111,7 @@ def fish_rules(settings: FishSettings) -> Rules:
         large_school=LARGE_SCHOOL,
         heading_bias_fixed=settings.heading_bias_fixed,
         spawn_clearance=settings.spawn_clearance,
+        pool_radius=settings.pool_radius,
         view_radius=settings.view_radius,
         view_angle=settings.view_angle,
         turn_max=settings.turn_max,
@@ -118,7 +126,7 @@ class Fish(ArrayWorld):
     """N schools with room for `settings.fish` fish each."""
 
     Settings = FishSettings
-    AGREE = ("rules",)
+    AGREE = ("rules", "pool_radius")
     LEFT = (*ArrayWorld.LEFT, "ended_death_step", "ended_fish_pos", "ended_start")
     state: School
 
@@ -178,7 +186,7 @@ class Fish(ArrayWorld):
 
     def check_situation(self, situation: Situation) -> None:
         decks.check_shapes(self, situation)
-        decks.check_schools(situation)
+        decks.check_schools(situation, self.settings.pool_radius)
         super().check_situation(self._unseen(situation))
 
     def _completed(self, situation: Situation, lanes: np.ndarray) -> Situation:
@@ -194,4 +202,4 @@ class Fish(ArrayWorld):
         """The pool from above; see `draw.picture`."""
         from holdfast.worlds.fish.draw import picture  # Pillow is only needed here
 
-        return picture(self.state, self.fish.alive, int(self.clock.t[lane]), lane)
+        return picture(self.state, self.fish.alive, self.settings.pool_radius, int(self.clock.t[lane]), lane)
