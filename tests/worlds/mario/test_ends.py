@@ -66,6 +66,20 @@ def test_a_maze_sends_back() -> None:
     assert ended["paid_end"][0] == 0.0
 
 
+@pytest.mark.parametrize(
+    ("right", "taken", "rule", "ends"), [(1, 2, "end", True), (2, 2, "end", False), (1, 2, "continue", False)]
+)
+def test_a_wrong_turn_of_several_ends_at_once(right: int, taken: int, rule: str, ends: bool) -> None:
+    world = own_world(stages="4-4", maze_rule=rule)
+    for _ in range(3):
+        press(world, RIGHT)
+    world.state.console[0, facts.TURNS_RIGHT], world.state.console[0, facts.TURNS_TAKEN] = right, taken
+    press(world, RIGHT)
+    assert bool(world.clock.terminated[0]) == ends
+    if ends:
+        assert reason_of(world.finished()) == "maze"
+
+
 def test_a_pipe_back_to_old_ground_is_a_loop_and_one_ahead_is_a_room() -> None:
     track = np.zeros(play.TRACK_COLUMNS, np.int64)
     track[play.CASTLE_X] = 1240

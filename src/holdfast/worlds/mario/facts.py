@@ -36,6 +36,7 @@ SETTING_UP, CLIMBING, SIDE_PIPE, PIPE, SLIDING, WALKING_OFF, LOSING, ENTERING, C
 GROWING, HURT, DYING, FLOWERING = 9, 10, 11, 12
 NO_LIVES = 0xFF
 LOOP_PX, LOOP_SLACK_PX = 1024, 16
+TURNS_RIGHT, TURNS_TAKEN = 0x06D9, 0x06DA
 
 
 @inlined
@@ -229,6 +230,12 @@ def game_over(ram):  # type: ignore[no-untyped-def]
 def looped(before, after):  # type: ignore[no-untyped-def]
     """Two x of one room, a frame apart: a maze has sent the player back, maybe to left of the room's edge (65535)."""
     return LOOP_PX - LOOP_SLACK_PX <= (before - after) & 0xFFFF <= LOOP_PX + LOOP_SLACK_PX
+
+
+@inlined
+def wrong_turn(ram):  # type: ignore[no-untyped-def]
+    """A maze of three turns (7-4) has seen a wrong one: it will send the player back after the third, whatever comes."""
+    return ram[TURNS_TAKEN] > ram[TURNS_RIGHT]
 
 
 @inlined

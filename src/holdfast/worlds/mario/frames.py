@@ -143,7 +143,9 @@ def watch(row, track, rules):  # type: ignore[no-untyped-def]
         elif track[TRACKED]:
             dx, clock_change = now - track[LAST_X], ticks - track[LAST_CLOCK]
             looped = facts.looped(track[LAST_X], now)
-            if looped and not rules.maze_ends:
+            if rules.maze_ends:
+                looped = looped or facts.wrong_turn(row)
+            elif looped:
                 go_round(track)
         ground = max(now - track[ROOM_BEST_X], 0) if now <= LARGEST_X else np.int64(0)
         track[ROOM_BEST_X] += ground
