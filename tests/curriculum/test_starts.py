@@ -55,6 +55,19 @@ def test_a_full_bin_gives_up_its_oldest_moment() -> None:
     assert [one.x for one in found.moments] == [65, 66]
 
 
+def test_what_led_on_keeps_half_of_a_full_bin() -> None:
+    found = starts(keep=4)
+    for x in (64, 65):
+        found.seed(0, x, 0, {})
+    for x in range(66, 80):
+        found.keep(*standing((1, 0, x)))
+    assert [one.x for one in found.moments] == [64, 65, 78, 79]
+    for x in (80, 81):
+        found.moments[-1].won = 1
+        found.keep(*standing((1, 0, x)))
+    assert [one.x for one in found.moments] == [65, 79, 80, 81], "of more than half, the oldest goes like any other"
+
+
 @given(st.floats(0, 50), st.floats(0, 1))
 def test_a_bin_where_half_succeed_weighs_most(tried: float, share: float) -> None:
     assert Tally(tried, share * tried).weight <= Tally(tried, 0.5 * tried).weight + 1e-12

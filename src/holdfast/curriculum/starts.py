@@ -41,7 +41,9 @@ class StartsSettings:
         low=16,
         only=ON,
     )
-    keep: int = option(6, "most moments of a bin; the oldest go first", low=1, high=64, only=ON)
+    keep: int = option(
+        6, "most moments of a bin; the oldest go first, of those that led on only beyond half", low=1, high=64, only=ON
+    )
     forget: float = option(0.9, "weight of a bin's earlier results after each iteration", low=0.0, high=1.0, only=ON)
     explore: int = option(
         0,
@@ -119,9 +121,13 @@ class Starts:
             self._add(Moment(place, room, x, rows, won=1))
 
     def _add(self, moment: Moment) -> None:
+        """In a full bin the oldest goes; but half of its places belong to moments that led on, or what was once found
+        would be lost among the many that lead nowhere."""
         same = [one for one in self.moments if one.place == moment.place]
         if len(same) >= self.settings.keep:
-            self._drop(same[0])
+            unproven = [one for one in same if one.won == 0]
+            protected = unproven and len(same) - len(unproven) <= self.settings.keep // 2
+            self._drop(unproven[0] if protected else same[0])
         self.moments.append(moment)
         self.tallies.setdefault(moment.place, Tally())
 
