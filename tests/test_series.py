@@ -14,6 +14,7 @@ from holdfast.config_checks import check_against_world
 from holdfast.config_reading import load_config
 from holdfast.errors import CheckpointError, ConfigError
 from holdfast.runs import shelf
+from holdfast.runs.folder import Run
 from holdfast.runs.reading import read_lines
 from holdfast.runs.shelf import take_down
 from holdfast.series import Attempt, Series, attempt_config, read_rows
@@ -105,3 +106,24 @@ def test_the_command_prints_the_rows(holdfast: Command, tmp_path: Path) -> None:
     [row] = json.loads(done.stdout)
     assert row["stage"] == "1-1" and row["episodes"] == 4
     assert (tmp_path / "results/1-1.safetensors").is_file()
+
+
+def test_a_later_round_goes_on_with_what_cleared_the_stage(tmp_path: Path) -> None:
+    series = Series(series_config(tmp_path, "1-1"), "mario-levels", Quiet, print)
+    attempt = next(series.attempts())
+    assert series._train(attempt) == 0
+    series._judge(attempt)
+    kept = tmp_path / "results/1-1.safetensors"
+    row = {**series.rows["1-1"], "rounds": 1}
+    series.rows["1-1"] = {**row, "rate": 0.0}
+    assert series._first_weights("1-1") == "", "what never cleared the stage is begun anew"
+    series.rows["1-1"] = {**row, "rate": 0.2}
+    assert series._first_weights("1-1") == str(kept)
+    assert series._train(Attempt("1-1", 2)) == 0
+    assert Run(tmp_path / "mario-levels/1-1-round2").describe()["config"]["run"]["init"] == str(kept)
+    other = dataclasses.replace(series.config.policy, hidden=(8,))
+    series.config = dataclasses.replace(series.config, policy=other)
+    assert series._first_weights("1-1") == "", "weights of another kind of policy cannot be gone on with"
+    anew = dataclasses.replace(series_config(tmp_path, "1-1"))
+    series.config = dataclasses.replace(anew, series=dataclasses.replace(anew.series, go_on=False))
+    assert series._first_weights("1-1") == ""

@@ -96,11 +96,13 @@ def make_parser() -> cli_words.Parser:
 def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.config_checks import check_against_world
     from holdfast.config_reading import load_config
+    from holdfast.runs.first_weights import check_first_weights
     from holdfast.views.dry_run import spec_of
 
     config, explicit = load_config(arguments.target, options)
     spec = spec_of(config)
     check_against_world(config, explicit, spec)
+    check_first_weights(config, spec)
     if arguments.dry_run:
         from holdfast.views.dry_run import dry_run
 

@@ -223,6 +223,9 @@ class RunConfig:
     root: str = option("runs", "folder that holds the runs")
     seed: int = option(1, "all randomness of the run comes from it", low=0, high=2**63 - 1)
     iterations: int = option(100, "collect and learn this often", low=1)
+    init: str = option(
+        "", "begin with the weights of this run (its folder) or kept policy (its file); empty: random ones"
+    )
     stop_score: float | None = option(None, "end once an evaluation's mean score reaches this; none = never")
     tensorboard: bool = option(True, "also write TensorBoard files", free=True)
     allow_slow: bool = option(False, "train also what is hopelessly slow on this machine", free=True)
@@ -242,6 +245,9 @@ class SeriesConfig:
     )
     goal: float = option(0.9, "share of cleared episodes with which a stage is solved", low=0.0, high=1.0, only=SERIES)
     episodes: int = option(100, "held-out episodes that each policy is judged on", low=1, only=SERIES)
+    go_on: bool = option(
+        True, "a stage's next run begins with its best policy, if that cleared the stage at all", only=SERIES
+    )
     results: str = option("", "folder of the table and the weights; empty: beside the runs", only=SERIES)
     world: dict[str, Any] = option({}, "world settings of single stages, as {\"8-4\": {\"actions\": \"complex\"}}",
                                    only=SERIES)  # fmt: skip

@@ -4,8 +4,8 @@
 
 Stages come in the order of `world.stages`. One whose run is over is kept, an interrupted run is resumed. After each
 run the stage's weights and the table are written anew. What a round leaves unsolved gets a longer run, with another
-seed, in the next one; the policy that did best in evaluations during training is the one that is judged: by its
-likeliest actions, and beside that by actions drawn as in training.
+seed, in the next one, from the policy it has if that cleared the stage at all; the policy that did best in evaluations
+during training is the one that is judged: by its likeliest actions, and beside that by actions drawn as in training.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def results_folder(config: Config) -> Path:
     return Path(config.series.results) if config.series.results else own / "results"
 
 
-def attempt_config(config: Config, attempt: Attempt) -> Config:
-    """The configuration of one run: its own stage, seed and length."""
+def attempt_config(config: Config, attempt: Attempt, init: str = "") -> Config:
+    """The configuration of one run: its own stage, seed, length and first weights."""
     before = attempt.round - 1
     run = dataclasses.replace(
         config.run,
@@ -67,6 +67,7 @@ def attempt_config(config: Config, attempt: Attempt) -> Config:
         root=str(Path(config.run.root) / (config.run.name or "series")),
         seed=config.run.seed + before,
         iterations=round(config.run.iterations * config.series.growth**before),
+        init=init,
     )
     world = dataclasses.replace(config.world, stages=attempt.stage, **config.series.world.get(attempt.stage, {}))
     return dataclasses.replace(config, world=world, run=run, series=SeriesConfig())
@@ -103,7 +104,7 @@ class Series:
 
     def _train(self, attempt: Attempt) -> int:
         """Train, resume, or keep what lies there finished."""
-        config = attempt_config(self.config, attempt)
+        config = attempt_config(self.config, attempt, self._first_weights(attempt.stage))
         folder = Path(config.run.root) / attempt.name
         if (folder / "result.json").is_file() and json.loads((folder / "result.json").read_text())["exit_status"] == 0:
             return 0
@@ -113,6 +114,15 @@ class Series:
             return self._finish(run, lambda watch: resume(config_of(run), run, watch))
         run = create_run(config, self.preset, command_line())
         return self._finish(run, lambda watch: train(config, run, watch))
+
+    def _first_weights(self, stage: str) -> str:
+        """Of the stage's kept policy, if it ever cleared the stage and is made like the series' policies; else those
+        the series is told to begin with."""
+        row, kept = self.rows.get(stage), self.results / f"{stage}{ENDING}"
+        known = self.config.series.go_on and row is not None and row["rate"] > 0
+        if known and take_down(kept).config.policy == self.config.policy:
+            return str(kept)
+        return self.config.run.init
 
     def _finish(self, run: Run, go: Callable[[Watch], Result]) -> int:
         try:

@@ -31,6 +31,7 @@ from holdfast.rollout.evaluate import (
 from holdfast.rollout.overlap import Collector
 from holdfast.runs.checkpoint import BEST_WORST, Checkpoints, Saved
 from holdfast.runs.device import Pace, refuse_large
+from holdfast.runs.first_weights import begin_with
 from holdfast.runs.folder import Run
 from holdfast.runs.fresh_lanes import lanes_of, restore_without_lanes
 from holdfast.runs.history import WORKING
@@ -87,7 +88,7 @@ class Training:
             if saved is not None:
                 notes += self._continue_from(saved, fresh_lanes)
             else:
-                self.curriculum.begin(self.state.world)
+                self._begin()
             self.event("resumed" if saved else "started", notes=notes)
             self.watch.started(self.config, self.run, self.state, notes)
             self._judge_yardsticks()
@@ -118,6 +119,11 @@ class Training:
         saved, damage = found
         fresh_lanes = fresh_lanes or lanes_of(saved, self.config) != self.config.rollout.lanes
         return self.start(saved, [*(notes or []), *damage], fresh_lanes)
+
+    def _begin(self) -> None:
+        if self.config.run.init:
+            begin_with(self.config.run.init, self.state.learners)
+        self.curriculum.begin(self.state.world)
 
     def _continue_from(self, saved: Saved, fresh_lanes: bool) -> list[str]:
         notes: list[str] = []
