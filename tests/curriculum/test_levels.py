@@ -6,6 +6,7 @@ import pytest
 
 from holdfast.curriculum.levels import Level, Standing, decide_level, levels, questions
 from holdfast.errors import ConfigError
+from holdfast.selfplay.judging import BALANCE
 from holdfast.selfplay.sequential import Evidence, ask
 from holdfast.selfplay.settings import LevelsConfig
 
@@ -90,3 +91,12 @@ def test_plateau_needs_every_figure_to_stand_still() -> None:
     panels = [[0.1], [0.2], [0.3], [0.3], [0.31]]
     events = [decide_level(settings, standing, answers(settings, 1000), panel, 5).event for panel in panels]
     assert events == ["hold"] * 4 + ["advance"]
+
+
+@pytest.mark.parametrize(("advance", "wins"), [("capture", 3500), ("balance", 2200)])
+def test_answers_to_others_questions_decide_nothing(advance: str, wins: int) -> None:
+    """A pair at a level is also asked whether it is in balance, more strictly than any rule of advancement does."""
+    settings = LevelsConfig(kind="smooth", advance=advance, consecutive=1)  # type: ignore[arg-type]
+    asked = ask([*questions(settings), BALANCE], [wins], [4096])
+    assert asked[BALANCE.name].verdict != "yes"
+    assert decide_level(settings, Standing(), asked, [], 5).event == "advance"

@@ -24,6 +24,7 @@ DISCRETE = (
     (5.0, 12.0, True),
     (2.0, 15.0, True),
 )
+LOST = "second role lost"
 PLATEAU = 0.03  # a smaller change of a rate is none
 
 
@@ -95,7 +96,7 @@ class LevelDecision(NamedTuple):
 
 def questions(settings: LevelsConfig) -> list[Question]:
     """What an evaluation at a level must answer; rates are of the first role."""
-    asked = [Question("second role lost", "above", 1.0 - settings.regress_floor)]
+    asked = [Question(LOST, "above", 1.0 - settings.regress_floor)]
     if settings.advance == "capture":
         asked.append(Question("first role wins", "above", settings.capture_threshold))
         if settings.min_escape > 0.0:
@@ -108,12 +109,13 @@ def questions(settings: LevelsConfig) -> list[Question]:
 def decide_level(
     settings: LevelsConfig, standing: Standing, answers: dict[str, Evidence], panel: list[float], top: int
 ) -> LevelDecision:
-    """Take one evaluation into the standing, and decide. The caller moves the level and tells the standing."""
+    """Take one evaluation into the standing, and decide; answers to questions of others count for nothing here. The
+    caller moves the level and tells the standing."""
     standing.evaluations += 1
     some = next(iter(answers.values()))
     standing.rates = [*standing.rates, some.rate][-4:]
     standing.panels = [*standing.panels, panel][-4:]
-    standing.lost = standing.lost + 1 if answers["second role lost"].verdict == "yes" else 0
+    standing.lost = standing.lost + 1 if answers[LOST].verdict == "yes" else 0
     evidence = tuple(answers.values())
     if standing.lost >= settings.regress_patience and standing.level > 0:
         return LevelDecision("regress", f"the second role lost {standing.lost} evaluations in a row", evidence)
@@ -131,7 +133,7 @@ def decide_level(
 def _passed(settings: LevelsConfig, standing: Standing, answers: dict[str, Evidence]) -> tuple[bool, str]:
     if settings.advance == "plateau":
         return is_plateau(standing), f"rates {', '.join(f'{rate:.3f}' for rate in standing.rates)}"
-    tests = [answer for name, answer in answers.items() if name != "second role lost"]
+    tests = [answers[question.name] for question in questions(settings) if question.name != LOST]
     words = "; ".join(
         f"{test.name}: {test.verdict} ({test.rate:.3f} [{test.low:.3f}, {test.high:.3f}])" for test in tests
     )

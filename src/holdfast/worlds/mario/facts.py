@@ -234,7 +234,7 @@ def looped(before, after):  # type: ignore[no-untyped-def]
 
 @inlined
 def wrong_turn(ram):  # type: ignore[no-untyped-def]
-    """A maze of three turns (7-4) has seen a wrong one: it will send the player back after the third, whatever comes."""
+    """A maze of three turns (7-4) has seen a wrong one: it will send the player back after the third."""
     return ram[TURNS_TAKEN] > ram[TURNS_RIGHT]
 
 

@@ -45,7 +45,9 @@ class MarioSettings:
         200, "it is cut after this many steps without new ground or a new room", low=1, high=MOST_STEPS
     )
     stagnation_terminal: bool = option(False, "standing still ends the episode for good: nothing of worth follows")
-    maze_rule: Literal["end", "continue"] = option("end", "being sent back by a maze, or certain to be, ends the episode, or only counts")
+    maze_rule: Literal["end", "continue"] = option(
+        "end", "being sent back by a maze, or certain to be, ends the episode, or only counts"
+    )
     skip_busy: bool = option(True, "loading and pipes pass within the step that led there")
     alarm: Literal["stop", "warn"] = option(
         "stop", "what to do when a lane plays on for longer than the game's own clock allows", free=True
