@@ -14,11 +14,13 @@ EXPECTED = {
 }  # fmt: skip
 
 
-def test_every_feature_of_a_published_experiment_fires() -> None:
-    config, _ = load_config("pursuit-z2", ["--world.obs=flat_masked", "--rollout.threads=1", "--run.allow_slow=true"])
+@pytest.mark.parametrize(("preset", "expected"), [("pursuit-z2", EXPECTED), ("pursuit-v", {"advance", "regress"})])
+def test_every_feature_of_a_published_experiment_fires(preset: str, expected: set[str]) -> None:
+    """By balance, and by captures."""
+    config, _ = load_config(preset, ["--world.obs=flat_masked", "--rollout.threads=1", "--run.allow_slow=true"])
     found = rehearse_run(config, Quiet())
     assert found.missing == ()
-    assert {feature.name for feature in found.features} >= EXPECTED
+    assert {feature.name for feature in found.features} >= expected
 
 
 @pytest.mark.parametrize("mode", ["turns", "simultaneous"])
