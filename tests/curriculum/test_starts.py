@@ -65,7 +65,7 @@ def test_what_led_on_keeps_half_of_a_full_bin() -> None:
     for x in (80, 81):
         found.moments[-1].won = 1
         found.keep(*standing((1, 0, x)))
-    assert [one.x for one in found.moments] == [65, 79, 80, 81], "of more than half, the oldest goes like any other"
+    assert [one.x for one in found.moments] == [78, 79, 80, 81], "of more than half, the oldest goes like any other"
 
 
 @given(st.floats(0, 50), st.floats(0, 1))
@@ -131,3 +131,15 @@ def test_saved_and_taken_back_it_deals_the_same() -> None:
         assert one == other
     assert first.facts() == second.facts()
     assert all(np.array_equal(array, second.arrays()[name]) for name, array in first.arrays().items())
+
+
+def test_focus_sharpens_the_choice_of_bins() -> None:
+    chances = {}
+    for focus in (0.0, 1.0, 3.0):
+        found = starts(focus=focus)
+        found.keep(*standing((1, 0, 0), (1, 0, 640), (1, 0, 1280)))
+        for place, (tried, won) in zip(sorted(found.tallies), ((20.0, 10.0), (20.0, 19.0), (20.0, 0.0)), strict=True):
+            found.tallies[place] = Tally(tried, won)
+        chances[focus] = found.chances()[1]
+    assert np.allclose(chances[0.0], 1 / 3)
+    assert chances[3.0][0] > chances[1.0][0] > 1 / 3

@@ -1,8 +1,9 @@
 """Exploring a stage before anything is learned: which places can be reached at all, and on which ways to its end.
 
-Random presses from an archive of moments, one for each small cell of the stage (Ecoffet et al. 2021, "First return,
-then explore"): go back to a moment from which little was tried, best far ahead, press buttons at random, keep what is
-new. A maze is solved that way in seconds: a wrong way ends the episode, a right one leaves moments behind it.
+Random presses from an archive of moments, one for each small cell of the stage, in the air or on firm ground (a hidden
+block that was found is ground where there was none): Ecoffet et al. 2021, "First return, then explore". Go back to a
+moment from which little was tried, best far ahead, press buttons at random, keep what is new. A maze is solved that way
+in seconds: a wrong way ends the episode, a right one leaves moments behind it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from holdfast.worlds.api import Situation
+from holdfast.worlds.mario import facts
 from holdfast.worlds.mario.actions import BITS
 from holdfast.worlds.mario.world import CLEARED, Mario
 
@@ -21,6 +23,8 @@ PATIENCE = 40  # steps of a lane without a new cell, then it goes elsewhere
 TRAIL_STEPS = 4  # between two moments of a lane's trail
 LONGEST_PRESS = 9
 ENOUGH = 4  # ways to the end
+
+Key = tuple[int, int, int, bool]  # of a cell: room, column, row, in the air
 
 
 class Place(NamedTuple):
@@ -82,7 +86,7 @@ class Explorer:
         self.world, self.generator, self.reach_px = world, generator, reach_px
         self.chances = press_chances(world.buttons)
         self.found = Explored()
-        self.archive: dict[tuple[int, int, int], Cell] = {}
+        self.archive: dict[Key, Cell] = {}
         self.at: list[Cell | None] = [None] * world.lanes
         self.trail: list[list[Place]] = [[] for _ in range(world.lanes)]
         self.pressed, self.left = np.zeros(world.lanes, np.int64), np.zeros(world.lanes, np.int64)
@@ -118,9 +122,10 @@ class Explorer:
     def _keep(self, over: np.ndarray) -> None:
         standing = self.world.standing()
         trailed = self.found.steps // self.world.lanes % TRAIL_STEPS == 0
+        airborne = self.world.state.console[:, facts.AIR_STATE] != 0
         for lane in np.flatnonzero((standing[:, 0] > 0) & ~over).tolist():
             room, x, y = (int(number) for number in standing[lane, 1:])
-            key = room, x // CELL_PX, y // CELL_PX
+            key = room, x // CELL_PX, y // CELL_PX, bool(airborne[lane])
             if key not in self.archive:
                 self._add(lane, key, self._place(lane, room, x, y))
             elif trailed:
@@ -129,7 +134,7 @@ class Explorer:
     def _place(self, lane: int, room: int, x: int, y: int) -> Place:
         return Place(room, x, y, dict(self.world.of_episode(self.world.save(np.array([lane]))).rows))
 
-    def _add(self, lane: int, key: tuple[int, int, int], place: Place) -> None:
+    def _add(self, lane: int, key: Key, place: Place) -> None:
         cell = Cell(place, self.at[lane], self.trail[lane])
         self.archive[key] = cell
         self.found.cells.append(cell)

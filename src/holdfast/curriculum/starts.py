@@ -44,6 +44,9 @@ class StartsSettings:
     keep: int = option(
         6, "most moments of a bin; the oldest go first, of those that led on only beyond half", low=1, high=64, only=ON
     )
+    focus: float = option(
+        1.0, "power of a bin's weight: more than 1 leaves out what always or never works", low=0.0, high=8.0, only=ON
+    )
     forget: float = option(0.9, "weight of a bin's earlier results after each iteration", low=0.0, high=1.0, only=ON)
     explore: int = option(
         0,
@@ -159,7 +162,7 @@ class Starts:
     def chances(self) -> tuple[list[int], np.ndarray]:
         """Bins that hold a moment, and how likely each is."""
         places = sorted({moment.place for moment in self.moments})
-        weights = np.array([self.tallies[place].weight for place in places])
+        weights = np.array([self.tallies[place].weight for place in places]) ** self.settings.focus
         return places, weights / weights.sum()
 
     def draw(self, lanes: np.ndarray, lane_keys: np.ndarray, episodes: np.ndarray) -> list[tuple[int, Moment]]:
