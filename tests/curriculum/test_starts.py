@@ -60,11 +60,11 @@ def test_what_led_on_keeps_half_of_a_full_bin() -> None:
     for x in (64, 65):
         found.seed(0, x, 0, {})
     for x in range(66, 80):
-        found.keep(*standing((1, 0, x)))
+        found.keep(*standing((1, 0, x), y=0))
     assert [one.x for one in found.moments] == [64, 65, 78, 79]
     for x in (80, 81):
         found.moments[-1].won = 1
-        found.keep(*standing((1, 0, x)))
+        found.keep(*standing((1, 0, x), y=0))
     assert [one.x for one in found.moments] == [78, 79, 80, 81], "of more than half, the oldest goes like any other"
 
 
