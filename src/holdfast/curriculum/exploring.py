@@ -1,9 +1,9 @@
 """Exploring a stage before anything is learned: which places can be reached at all, and on which ways to its end.
 
-Random presses from an archive of moments, one for each small cell of the stage, in the air or on firm ground (a hidden
-block that was found is ground where there was none): Ecoffet et al. 2021, "First return, then explore". Go back to a
-moment from which little was tried, best far ahead, press buttons at random, keep what is new. A maze is solved that way
-in seconds: a wrong way ends the episode, a right one leaves moments behind it.
+Random presses from an archive of moments, one for each small cell of the stage, in the air or on firm ground, and
+with each number of emptied blocks around (a hidden block that was hit may be the step to a pipe): Ecoffet et al. 2021,
+"First return, then explore". Go back to a moment from which little was tried, best far ahead, press buttons at random,
+keep what is new. A maze is solved that way in seconds: a wrong way ends the episode, a right one leaves moments behind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TRAIL_STEPS = 4  # between two moments of a lane's trail
 LONGEST_PRESS = 9
 ENOUGH = 4  # ways to the end
 
-Key = tuple[int, int, int, bool]  # of a cell: room, column, row, in the air
+Key = tuple[int, int, int, bool, int]  # of a cell: room, column, row, in the air, emptied blocks
 
 
 class Place(NamedTuple):
@@ -72,10 +72,11 @@ def lineage(cell: Cell | None) -> list[Cell]:
 
 
 def press_chances(buttons: tuple[int, ...]) -> np.ndarray:
-    """To the right more often than not."""
+    """To the right more often than not, and down where there may be pipes."""
     weights = np.ones(len(buttons))
     for place, held in enumerate(buttons):
-        weights[place] = 3.0 if held & BITS["RIGHT"] else 0.5 if held & BITS["LEFT"] or held == 0 else 1.0
+        wanted = held & BITS["RIGHT"] or held == BITS["DOWN"]
+        weights[place] = 3.0 if wanted else 0.5 if held & BITS["LEFT"] or held == 0 else 1.0
     return weights / weights.sum()
 
 
@@ -122,10 +123,12 @@ class Explorer:
     def _keep(self, over: np.ndarray) -> None:
         standing = self.world.standing()
         trailed = self.found.steps // self.world.lanes % TRAIL_STEPS == 0
-        airborne = self.world.state.console[:, facts.AIR_STATE] != 0
+        consoles = self.world.state.console
+        airborne = consoles[:, facts.AIR_STATE] != 0
+        emptied = (consoles[:, facts.TILES : facts.TILES + 2 * facts.TILE_PAGE_BYTES] == facts.EMPTIED_BLOCK).sum(axis=1)
         for lane in np.flatnonzero((standing[:, 0] > 0) & ~over).tolist():
             room, x, y = (int(number) for number in standing[lane, 1:])
-            key = room, x // CELL_PX, y // CELL_PX, bool(airborne[lane])
+            key = room, x // CELL_PX, y // CELL_PX, bool(airborne[lane]), int(emptied[lane])
             if key not in self.archive:
                 self._add(lane, key, self._place(lane, room, x, y))
             elif trailed:
