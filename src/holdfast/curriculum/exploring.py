@@ -125,7 +125,8 @@ class Explorer:
         trailed = self.found.steps // self.world.lanes % TRAIL_STEPS == 0
         consoles = self.world.state.console
         airborne = consoles[:, facts.AIR_STATE] != 0
-        emptied = (consoles[:, facts.TILES : facts.TILES + 2 * facts.TILE_PAGE_BYTES] == facts.EMPTIED_BLOCK).sum(axis=1)
+        tiles = consoles[:, facts.TILES : facts.TILES + 2 * facts.TILE_PAGE_BYTES]
+        emptied = (tiles == facts.EMPTIED_BLOCK).sum(axis=1)
         for lane in np.flatnonzero((standing[:, 0] > 0) & ~over).tolist():
             room, x, y = (int(number) for number in standing[lane, 1:])
             key = room, x // CELL_PX, y // CELL_PX, bool(airborne[lane]), int(emptied[lane])
