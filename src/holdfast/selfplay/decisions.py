@@ -136,7 +136,7 @@ def _thaw_but_hold(state: DuelState, policy: str, side: Side) -> None:
 def _warm_start(state: DuelState, ladder: Ladder, event: Event) -> None:
     """The second role goes on from the milestone that does best at the new level, optimiser and all."""
     book = state.book
-    mine = book.sides[SECOND].milestones
+    mine = list({milestone.hash: milestone for milestone in book.sides[SECOND].milestones}.values())
     rivals = book.sides[FIRST].milestones[-RIVALS:]
     candidates = [(milestone.hash, state.vault.take(milestone.hash)) for milestone in mine]
     against = [(rival.hash, state.vault.take(rival.hash)) for rival in {m.hash: m for m in rivals}.values()]

@@ -23,6 +23,7 @@ from holdfast.worlds.registry import make_world
 
 BALANCE = Question("balance", "balance", 0.05)
 PANEL_DUELS = 128
+FEW = 5  # this part of a panel's duels comes first
 IDLE = ("still",)
 
 
@@ -172,7 +173,8 @@ def best_of(
     rivals: Sequence[tuple[str, Arrays]],
 ) -> tuple[int, list[float]]:
     """Which candidate for the second role does best against the scripts and some rivals: by the lower end of the
-    interval of its wins, the last of equals; all the lower ends."""
+    interval of its wins, the last of equals; all the lower ends. After the first few duels whoever is clearly behind
+    plays no more."""
     spec = ladder.spec
     roles = (spec.roles[0].name, spec.roles[1].name)
     ground = make_ground(config, spec, ladder.table(level, ladder.final_sight), config.evaluation.seed % 2**31)
@@ -182,10 +184,15 @@ def best_of(
     left = [*map(script, firsts), *(Contender(Player("earlier", name), arrays) for name, arrays in rivals)]
     right = [Contender(Player("earlier", name), arrays) for name, arrays in candidates]
     keys = evaluation_keys(config.evaluation.seed, DURING_RUN, min(PANEL_DUELS, config.evaluation.episodes))
-    lows = []
-    for number in range(len(right)):
-        tables = play_matches(ground, left, right, [(n, number) for n in range(len(left))], keys)
-        lost = sum(int(wins_of_first(table, roles).sum()) for table in tables)
-        total = len(keys) * len(left)
-        lows.append(wilson(total - lost, total)[0])
-    return int(len(lows) - 1 - np.argmax(lows[::-1])), lows
+    won, played = np.zeros(len(right), np.int64), np.zeros(len(right), np.int64)
+    in_race = list(range(len(right)))
+    few = max(1, len(keys) // FEW)
+    for some in (keys[:few], keys[few:]):
+        for number in in_race if len(some) else ():
+            tables = play_matches(ground, left, right, [(n, number) for n in range(len(left))], some)
+            won[number] += sum(len(some) - int(wins_of_first(table, roles).sum()) for table in tables)
+            played[number] += len(some) * len(left)
+        ends = [wilson(int(mine), int(of)) for mine, of in zip(won, played, strict=True)]
+        in_race = [number for number in in_race if ends[number][1] >= max(low for low, _ in ends)]
+    lows = [low for low, _ in ends]
+    return max(in_race, key=lambda number: (lows[number], number)), lows
