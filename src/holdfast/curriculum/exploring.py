@@ -62,6 +62,11 @@ class Explored:
         chosen = {id(cell): cell for end in self.ends for cell in lineage(end)}
         return [place for cell in chosen.values() for place in (cell.place, *cell.trail)]
 
+    def way(self) -> list[Place]:
+        """The shortest of the ways to the end, in order."""
+        shortest = min((lineage(end) for end in self.ends), key=len)
+        return [place for cell in reversed(shortest) for place in (*cell.trail, cell.place)]
+
 
 def lineage(cell: Cell | None) -> list[Cell]:
     found = []

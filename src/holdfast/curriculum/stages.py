@@ -16,6 +16,7 @@ import numpy as np
 
 from holdfast.config import Config
 from holdfast.curriculum.adaptive import Adaptive, adapted, make_adaptive, positive_share
+from holdfast.curriculum.backward import Backward
 from holdfast.curriculum.bootstrap import BootstrapState, Log, after_log
 from holdfast.curriculum.deck_files import Source, write_deck
 from holdfast.curriculum.live import Curriculum, Numbers, Tell
@@ -42,7 +43,7 @@ class StageCurriculum(Curriculum):
 
     def __init__(self, config: Config, folder: Path, tell: Tell) -> None:
         self.config, self.folder, self.tell = config, folder, tell
-        self.starts = Starts(config.starts, config.rollout.lanes)
+        self.starts = (Backward if config.starts.backward else Starts)(config.starts, config.rollout.lanes)
         self.deal = self._deal if config.starts.share > 0.0 else None
         self.adaptive = adaptive_of(config)
         self.adapts = {channel.name for channel in self.adaptive.channels if channel.on}
@@ -88,8 +89,11 @@ class StageCurriculum(Curriculum):
         scratch = Mario(settings, config.rollout.lanes, config.run.seed + SCRATCH_SEED, self.world.threads)
         explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), config.starts.reach_px)
         found = explorer.go(config.starts.explore)
-        for place in found.on_the_way():
-            self.starts.seed(*place)
+        if isinstance(self.starts, Backward) and found.ends:
+            self.starts.follow([(place.room, place.x, place.rows) for place in found.way()])
+        else:
+            for place in found.on_the_way():
+                self.starts.seed(*place)
         furthest = max(cell.place[:2] for cell in found.cells)
         facts = {"steps": found.steps, "cells": len(found.cells), "ways_to_the_end": len(found.ends)}
         self.tell("explored", **facts, furthest_x=furthest[1], moments=len(self.starts.moments))
@@ -162,7 +166,8 @@ class StageCurriculum(Curriculum):
             self.tell("bootstrap", **asdict(order), lanes=len(lanes), log=asdict(log))
 
     def _starts_numbers(self) -> Numbers:
-        return {
+        way: Numbers = {"starts.way_left": self.starts.way_left} if isinstance(self.starts, Backward) else {}
+        return way | {
             "starts.share": self.starts.share,
             "starts.clear_rate": self.starts.clear_rate,
             "starts.moments": len(self.starts.moments),

@@ -54,6 +54,11 @@ class StartsSettings:
         low=0,
         only=ON,
     )
+    backward: bool = option(
+        False,
+        "begin along one explored way to the end, near its end first and ever earlier as that works",
+        only=("starts.explore", MORE_THAN_0),
+    )
     hopeless: int = option(4, "a moment from which so many episodes failed and none succeeded is dropped", low=1,
                            only=ON)  # fmt: skip
 

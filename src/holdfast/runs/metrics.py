@@ -109,6 +109,7 @@ STAGE_METRICS = (
     Metric("starts.clear_rate", "share", "cleared of the last fifty or so training episodes from the level's start"),
     Metric("starts.moments", "count", "kept moments that episodes may begin from"),
     Metric("starts.bins", "count", "bins of the level that hold a moment"),
+    Metric("starts.way_left", "share", "of the explored way that no episode has begun from (backward starts)"),
     Metric("starts.dealt", "count", "episodes begun along the level so far"),
 )
 
