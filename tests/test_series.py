@@ -26,7 +26,7 @@ from tests.test_resume import StopAfter
 
 OWN = {**SMALL, "world.rom": "own", "world.blocks": "false", "world.max_steps": "20", "policy.hidden": "16"}
 OWN |= {"rollout.lanes": "8", "evaluation.episodes": "2", "evaluation.final_episodes": "2", "checkpoint.every": "1"}
-OWN |= {"series.world": "{}", "series.episodes": "4", "series.rounds": "2", "run.iterations": "2"}
+OWN |= {"series.stages": "{}", "series.episodes": "4", "series.rounds": "2", "run.iterations": "2"}
 
 
 def series_config(folder: Path, stages: str = "1-1,1-2") -> Config:
@@ -65,10 +65,11 @@ def test_each_run_has_its_own_stage_seed_and_length(tmp_path: Path) -> None:
     first, second = (attempt_config(config, Attempt("1-2", number)) for number in (1, 2))
     assert (first.world.stages, first.run.iterations, second.run.iterations) == ("1-2", 2, 4)
     assert first.run.seed != second.run.seed and not first.series.enabled
-    single = dataclasses.replace(config.series, world={"1-2": {"actions": "complex"}})
-    changed = dataclasses.replace(config, series=single)
-    found = [attempt_config(changed, Attempt(stage, 1)).world.actions for stage in ("1-1", "1-2")]
-    assert found == ["simple", "complex"]
+    own = {"1-2": {"world.actions": "complex", "starts.explore": 300, "run.iterations": 7}}
+    changed = dataclasses.replace(config, series=dataclasses.replace(config.series, stages=own))
+    usual, special = (attempt_config(changed, Attempt(stage, 1)) for stage in ("1-1", "1-2"))
+    assert (usual.world.actions, usual.starts.explore, usual.run.iterations) == ("simple", 0, 2)
+    assert (special.world.actions, special.starts.explore, special.run.iterations) == ("complex", 300, 7)
 
 
 def test_a_kept_policy_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,8 +92,10 @@ def test_a_series_needs_stages_and_evaluations() -> None:
         ("template", ["--series.enabled", "true"], "needs a world of stages"),
         ("mario-levels", ["--evaluation.every", "0", "--world.rom", "own"], "evaluation.every must be"),
         ("template", ["--series.rounds", "3"], "series.enabled"),
-        ("mario-levels", ["--series.world", '{"1-1": {"action": "simple"}}'], "stage 1-1"),
-        ("mario-levels", ["--series.world", '{"9-9": {}}', "--world.rom", "own"], "9-9 is not among"),
+        ("mario-levels", ["--series.stages", '{"1-1": {"world.action": "simple"}}'], "stage 1-1"),
+        ("mario-levels", ["--series.stages", '{"1-1": {"starts.backward": true}}'], "stage 1-1.*starts.explore"),
+        ("mario-levels", ["--series.stages", '{"1-1": 3}'], "stage 1-1: must be a table"),
+        ("mario-levels", ["--series.stages", '{"9-9": {}}', "--world.rom", "own"], "9-9 is not among"),
     ):
         with pytest.raises(ConfigError, match=reason):
             config, explicit = load_config(target, words)

@@ -249,8 +249,9 @@ class SeriesConfig:
         True, "a stage's next run begins with its best policy, if that cleared the stage at all", only=SERIES
     )
     results: str = option("", "folder of the table and the weights; empty: beside the runs", only=SERIES)
-    world: dict[str, Any] = option({}, "world settings of single stages, as {\"8-4\": {\"actions\": \"complex\"}}",
-                                   only=SERIES)  # fmt: skip
+    stages: dict[str, Any] = option(
+        {}, 'options of single stages, as {"8-4": {"world.actions": "complex"}}', only=SERIES
+    )
 
 
 @dataclass(frozen=True)

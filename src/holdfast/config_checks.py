@@ -96,7 +96,7 @@ def _series_problems(config: Config) -> list[str]:
     else:
         stages = {STAGES[number] for number in read_stages(config.world.stages)}
         problems += [
-            f"series.world: {stage} is not among world.stages" for stage in config.series.world.keys() - stages
+            f"series.stages: {stage} is not among world.stages" for stage in config.series.stages.keys() - stages
         ]
     if config.evaluation.every == 0:
         problems.append(

@@ -190,11 +190,35 @@ def resolved(config: Config, lanes: int) -> Config:
 
 
 def _evaluation_problems(config: Config) -> list[str]:
-    """World settings of evaluations and of a series' stages are read like any other option of the world."""
+    """World settings of evaluations and options of a series' stages are read like any other option."""
     reader = _Reader(type(config.world))
     for key, value in config.evaluation.world.items():
         reader.take(f"world.{key}", value, "evaluation.world", is_text=False)
-    for stage, settings in config.series.world.items():
-        for key, value in settings.items() if isinstance(settings, dict) else [("", settings)]:
-            reader.take(f"world.{key}", value, f"series.world, stage {stage}", is_text=False)
-    return reader.problems
+    problems = list(reader.problems)
+    for stage, options in config.series.stages.items():
+        try:
+            with_options(config, options, f"series.stages, stage {stage}")
+        except ConfigError as error:
+            problems += error.problems
+    return problems
+
+
+def with_options(config: Config, options: Any, where: str) -> Config:
+    """The configuration with some options changed, given by their full names; ConfigError names what is wrong."""
+    reader = _Reader(type(config.world))
+    if not isinstance(options, dict):
+        raise ConfigError([f"{where}: must be a table of options, not {options!r}"])
+    for key, value in options.items():
+        reader.take(key, value, where, is_text=False)
+    sections: dict[str, dict[str, Any]] = {}
+    for key, value in reader.values.items():
+        section, _, name = key.partition(".")
+        sections.setdefault(section, {})[name] = value
+    problems = list(reader.problems)
+    if not problems:
+        replaced = {name: dataclasses.replace(getattr(config, name), **some) for name, some in sections.items()}
+        config = dataclasses.replace(config, **replaced)
+        problems += [f"{where}: {text}" for text in without_effect(config, frozenset(reader.values), {})]
+    if problems:
+        raise ConfigError(problems)
+    return config

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.config import Config, SeriesConfig
+from holdfast.config_reading import with_options
 from holdfast.disk import replace_file
 from holdfast.errors import RunFolderError
 from holdfast.runs.choose import load_checkpoint
@@ -59,7 +60,8 @@ def results_folder(config: Config) -> Path:
 
 
 def attempt_config(config: Config, attempt: Attempt, init: str = "") -> Config:
-    """The configuration of one run: its own stage, seed, length and first weights."""
+    """The configuration of one run: its own stage, options, seed, length and first weights."""
+    config = with_options(config, config.series.stages.get(attempt.stage, {}), f"series.stages, stage {attempt.stage}")
     before = attempt.round - 1
     run = dataclasses.replace(
         config.run,
@@ -69,7 +71,7 @@ def attempt_config(config: Config, attempt: Attempt, init: str = "") -> Config:
         iterations=round(config.run.iterations * config.series.growth**before),
         init=init,
     )
-    world = dataclasses.replace(config.world, stages=attempt.stage, **config.series.world.get(attempt.stage, {}))
+    world = dataclasses.replace(config.world, stages=attempt.stage)
     return dataclasses.replace(config, world=world, run=run, series=SeriesConfig())
 
 
