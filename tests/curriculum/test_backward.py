@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 
-from holdfast.curriculum.backward import BACK, TRIES, WINDOW, Backward
+from holdfast.curriculum.backward import LONGEST_STEP, PATIENCE, TRIES, WINDOW, Backward
 from holdfast.curriculum.starts import StartsSettings
 from tests.curriculum.test_starts import KEYS, standing
 
-LENGTH = 40
+LENGTH = 200
 
 
 def following(share: float = 1.0) -> Backward:
@@ -34,20 +34,24 @@ def practise(found: Backward, episodes: int, cleared: bool) -> list[int]:
 def test_episodes_begin_near_the_end_and_ever_earlier_while_they_clear() -> None:
     found = following()
     assert min(practise(found, 20, cleared=False)) >= LENGTH - WINDOW
-    assert found.frontier == LENGTH - WINDOW
     practise(found, 4 * TRIES, cleared=True)
-    assert found.frontier < LENGTH - WINDOW and (found.frontier - LENGTH + WINDOW) % BACK == 0
-    begun = practise(found, 40, cleared=False)
-    inside = [place for place in begun if place < found.frontier + WINDOW]
-    assert min(begun) >= found.frontier and len(inside) > len(begun) / 2, "most in the window, some later on the way"
+    assert found.frontier < LENGTH - 2 * WINDOW and found.step > WINDOW, "by longer and longer steps"
+    begun = practise(found, 20, cleared=False)
+    inside = [place for place in begun if place < found.frontier + found.window]
+    assert min(begun) >= found.frontier and len(inside) > len(begun) / 2, "most at the frontier, some later on the way"
     practise(found, 60 * TRIES, cleared=True)
-    assert found.frontier == 0 and found.way_left == 0.0
+    assert found.frontier == 0 and found.way_left == 0.0 and found.step == LONGEST_STEP
 
 
-def test_what_fails_is_practised_where_it_is() -> None:
+def test_what_fails_is_practised_nearer_to_the_end_by_half_steps() -> None:
     found = following()
-    practise(found, 10 * TRIES, cleared=False)
-    assert found.frontier == LENGTH - WINDOW and found.tried < TRIES
+    practise(found, 5 * TRIES, cleared=True)
+    found.tried, found.won = 0, 0
+    stood, step = found.frontier, found.step
+    practise(found, 2 * PATIENCE * TRIES, cleared=False)
+    assert stood < found.frontier <= stood + step and found.step < step
+    practise(found, 40 * PATIENCE * TRIES, cleared=False)
+    assert found.step == 1 and found.frontier < LENGTH
 
 
 def test_episodes_from_the_start_fade_the_share() -> None:

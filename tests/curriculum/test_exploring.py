@@ -16,19 +16,24 @@ def world(seed: int = 1) -> Mario:
     return Mario(MarioSettings(rom="own", stages="1-1", stagnation_terminal=True), lanes=16, seed=seed)
 
 
+def explorer(seed: int) -> Explorer:
+    return Explorer(world(), numpy_generator(seed, "explore"), reach_px=128)
+
+
 def explored(seed: int, steps: int = 12_000) -> Explored:
-    return Explorer(world(), numpy_generator(seed, "explore"), reach_px=128).go(steps)
+    return explorer(seed).go(steps)
 
 
 def test_it_comes_further_than_random_play_with_as_many_steps() -> None:
-    found = explored(1)
+    one = explorer(1)
+    found = one.go(12_000)
     plain, furthest = world(), 0.0
     plain.reset()
     for _ in range(found.steps // 16):
         plain.step(random_policy(plain))
         furthest = max(furthest, float(plain.standing()[:, 2].max()))
     assert max(cell.place.x for cell in found.cells) > furthest
-    assert found.on_the_way()
+    assert one.on_the_way()
 
 
 def test_the_same_seed_finds_the_same_ways() -> None:
@@ -39,12 +44,26 @@ def test_the_same_seed_finds_the_same_ways() -> None:
 def test_cells_of_cleared_ways_are_chosen_and_others_only_while_there_is_none() -> None:
     start = Cell(Place(0, 0, 176, {}), None, leads_on=True)
     right, wrong = Cell(Place(0, 300, 176, {}), start), Cell(Place(0, 310, 64, {}), start, leads_on=True)
-    end = Cell(Place(0, 600, 176, {}), right, [Place(0, 450, 176, {})])
-    found = Explored([start, right, wrong, end])
-    assert [place.x for place in found.on_the_way()] == [0, 310]
-    found.ends.append(end)
-    assert sorted(place.x for place in found.on_the_way()) == [0, 300, 450, 600]
-    assert lineage(end) == [end, right, start]
+    end = Cell(Place(0, 600, 176, {}), right)
+    one = explorer(1)
+    one.found = Explored([start, right, wrong, end])
+    assert [place.x for place in one.on_the_way()] == [0, 310]
+    one.found.ends.append(end)
+    assert sorted(place.x for place in one.on_the_way()) == [0, 300, 600]
+    assert lineage(end) == [end, right, start] and one.found.shortest() == [start, right, end]
+
+
+def test_a_way_is_retraced_step_by_step() -> None:
+    """Whoever repeats the last press of what was retraced stands where the cell was found."""
+    one = explorer(2)
+    found = one.go(6000)
+    late = max(found.cells, key=lambda cell: len(lineage(cell)))
+    found.ends = [late]
+    way = one.way()
+    assert way[-1] is late.place and len(way) == 1 + sum(len(cell.presses) for cell in lineage(late)[:-1])
+    one.world.begin_from(np.array([0]), Situation(one.world.spec.name, one.world.spec.version, way[-2].rows))
+    one.world.step({"player": np.full((one.world.lanes, 1), late.presses[-1])})
+    assert one.world.standing()[0, 1:].tolist() == list(late.place[:3])
 
 
 def test_presses_lead_to_the_right() -> None:

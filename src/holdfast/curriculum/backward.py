@@ -17,11 +17,15 @@ from holdfast.curriculum.starts import BIN_STREAM, ITEM_STREAM, SHARE_STREAM, Mo
 from holdfast.rng import uniform
 from holdfast.worlds.api import Situation
 
-WINDOW = 6  # moments of the way that are practised now
-BACK = 3  # moments by which the window moves
+LONGEST_STEP = 16  # moments by which the frontier moves at most; a moment is a step of the world
+WINDOW = 4  # moments from the frontier on that are practised, at least
 REVIEW = 0.2  # of episodes begin somewhere later on the way
-TRIES = 24  # episodes from the window until it may move
+TRIES = 24  # episodes from the window until the next decision
 GOOD = 0.4  # share of them that must have cleared the stage
+PATIENCE = 3  # decisions against it until the frontier goes half a step towards the end again
+
+
+OF_THE_WAY = ("follows", "frontier", "step", "tried", "won", "misses")
 
 
 @dataclass
@@ -29,20 +33,26 @@ class Backward(Starts):
     """As `Starts`, until a way is known; then `moments` are the way, and a moment's place is its number on it."""
 
     follows: bool = False
-    frontier: int = 0  # first moment of the window
-    tried: int = 0  # episodes from the window since it moved, the older ones counting less
+    frontier: int = 0  # first moment that is practised
+    step: int = WINDOW  # by which the frontier moved last
+    tried: int = 0  # episodes from the window since the last decision
     won: int = 0
+    misses: int = 0  # decisions in a row that the frontier must wait
 
     @property
     def way_left(self) -> float:
         """Of the way, what no episode has begun from."""
         return self.frontier / len(self.moments) if self.follows else 1.0
 
+    @property
+    def window(self) -> int:
+        return min(max(self.step, WINDOW), len(self.moments) - self.frontier)
+
     def follow(self, way: list[tuple[int, int, dict[str, np.ndarray]]]) -> None:
         """Take a way: room, x and rows of each moment, in order."""
         self.follows = True
         self.moments = [Moment(number, room, x, rows) for number, (room, x, rows) in enumerate(way)]
-        self.frontier = max(0, len(way) - WINDOW)
+        self.frontier = max(0, len(way) - self.step)
 
     def keep(self, standing: np.ndarray, situations: Situation) -> None:
         if not self.follows:
@@ -56,15 +66,23 @@ class Backward(Starts):
         self.begun[lane] = None
         moment.tried += 1
         moment.won += int(cleared)
-        if not self.frontier <= moment.place < self.frontier + WINDOW:
-            return
-        self.tried += 1
-        self.won += int(cleared)
-        if self.tried >= TRIES:
-            if self.won >= GOOD * self.tried:
-                self.frontier, self.tried, self.won = max(0, self.frontier - BACK), 0, 0
-            else:
-                self.tried, self.won = self.tried // 2, self.won // 2
+        if self.frontier <= moment.place < self.frontier + self.window:
+            self.tried += 1
+            self.won += int(cleared)
+            if self.tried >= TRIES:
+                self._decide()
+
+    def _decide(self) -> None:
+        """Earlier, by longer and longer steps while that works; where it does not, by shorter ones."""
+        good = self.won >= GOOD * self.tried
+        self.tried, self.won = 0, 0
+        self.misses = 0 if good else self.misses + 1
+        if good:
+            self.step = min(2 * self.step, LONGEST_STEP)
+            self.frontier = max(0, self.frontier - self.step)
+        elif self.misses >= PATIENCE:
+            self.misses, self.step = 0, max(1, self.step // 2)
+            self.frontier = min(self.frontier + self.step, len(self.moments) - 1)
 
     def draw(self, lanes: np.ndarray, lane_keys: np.ndarray, episodes: np.ndarray) -> list[tuple[int, Moment]]:
         if not self.follows:
@@ -75,7 +93,7 @@ class Backward(Starts):
             if uniform(key, SHARE_STREAM, count) >= self.share:
                 continue
             ahead = len(self.moments) - self.frontier
-            reach = ahead if uniform(key, BIN_STREAM, count) < REVIEW else min(WINDOW, ahead)
+            reach = ahead if uniform(key, BIN_STREAM, count) < REVIEW else self.window
             moment = self.moments[self.frontier + int(uniform(key, ITEM_STREAM, count) * reach)]
             self.begun[lane] = moment
             found.append((lane, moment))
@@ -83,11 +101,9 @@ class Backward(Starts):
         return found
 
     def facts(self) -> dict[str, Any]:
-        way = {"follows": self.follows, "frontier": self.frontier, "tried": self.tried, "won": self.won}
-        return {**super().facts(), "way": way}
+        return {**super().facts(), "way": {name: getattr(self, name) for name in OF_THE_WAY}}
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         super().restore(facts, arrays)
-        self.follows, self.frontier, self.tried, self.won = (
-            facts["way"][name] for name in ("follows", "frontier", "tried", "won")
-        )
+        for name in OF_THE_WAY:
+            setattr(self, name, facts["way"][name])

@@ -20,7 +20,7 @@ from holdfast.worlds.mario.world import CLEARED, Mario
 
 CELL_PX = 16
 PATIENCE = 40  # steps of a lane without a new cell, then it goes elsewhere
-TRAIL_STEPS = 4  # between two moments of a lane's trail
+TRAIL_STEPS = 4  # between two moments of a way that fill bins
 LONGEST_PRESS = 9
 ENOUGH = 4  # ways to the end
 
@@ -42,7 +42,7 @@ class Cell:
 
     place: Place
     parent: Cell | None  # where the lane came from
-    trail: list[Place] = field(default_factory=list)  # and what it passed since
+    presses: list[int] = field(default_factory=list)  # and what it pressed since, step by step
     tried: int = 0
     leads_on: bool = False  # somebody got further from here
 
@@ -55,17 +55,9 @@ class Explored:
     ends: list[Cell] = field(default_factory=list)  # the last cells of ways that cleared the stage
     steps: int = 0
 
-    def on_the_way(self) -> list[Place]:
-        """Moments on ways to the end, or while there is none, those that lead on."""
-        if not self.ends:
-            return [cell.place for cell in self.cells if cell.leads_on]
-        chosen = {id(cell): cell for end in self.ends for cell in lineage(end)}
-        return [place for cell in chosen.values() for place in (cell.place, *cell.trail)]
-
-    def way(self) -> list[Place]:
-        """The shortest of the ways to the end, in order."""
-        shortest = min((lineage(end) for end in self.ends), key=len)
-        return [place for cell in reversed(shortest) for place in (*cell.trail, cell.place)]
+    def shortest(self) -> list[Cell]:
+        """Of the ways to the end, the one of fewest cells, in order."""
+        return min((lineage(end) for end in self.ends), key=len)[::-1]
 
 
 def lineage(cell: Cell | None) -> list[Cell]:
@@ -94,7 +86,7 @@ class Explorer:
         self.found = Explored()
         self.archive: dict[Key, Cell] = {}
         self.at: list[Cell | None] = [None] * world.lanes
-        self.trail: list[list[Place]] = [[] for _ in range(world.lanes)]
+        self.presses: list[list[int]] = [[] for _ in range(world.lanes)]
         self.pressed, self.left = np.zeros(world.lanes, np.int64), np.zeros(world.lanes, np.int64)
         self.patience = np.full(world.lanes, PATIENCE)
 
@@ -119,6 +111,8 @@ class Explorer:
         self.left[change] = self.generator.integers(1, LONGEST_PRESS + 1, count)
         self.left -= 1
         self.world.step({"player": self.pressed[:, None]})
+        for presses, pressed in zip(self.presses, self.pressed.tolist(), strict=True):
+            presses.append(pressed)
 
     def _note_end(self, lane: int) -> None:
         end = self.at[lane]
@@ -127,7 +121,6 @@ class Explorer:
 
     def _keep(self, over: np.ndarray) -> None:
         standing = self.world.standing()
-        trailed = self.found.steps // self.world.lanes % TRAIL_STEPS == 0
         consoles = self.world.state.console
         airborne = consoles[:, facts.AIR_STATE] != 0
         tiles = consoles[:, facts.TILES : facts.TILES + 2 * facts.TILE_PAGE_BYTES]
@@ -137,17 +130,15 @@ class Explorer:
             key = room, x // CELL_PX, y // CELL_PX, bool(airborne[lane]), int(emptied[lane])
             if key not in self.archive:
                 self._add(lane, key, self._place(lane, room, x, y))
-            elif trailed:
-                self.trail[lane].append(self._place(lane, room, x, y))
 
     def _place(self, lane: int, room: int, x: int, y: int) -> Place:
         return Place(room, x, y, dict(self.world.of_episode(self.world.save(np.array([lane]))).rows))
 
     def _add(self, lane: int, key: Key, place: Place) -> None:
-        cell = Cell(place, self.at[lane], self.trail[lane])
+        cell = Cell(place, self.at[lane], self.presses[lane])
         self.archive[key] = cell
         self.found.cells.append(cell)
-        self.at[lane], self.trail[lane], self.patience[lane] = cell, [], PATIENCE
+        self.at[lane], self.presses[lane], self.patience[lane] = cell, [], PATIENCE
         for before in lineage(cell.parent):
             here = before.place
             before.leads_on |= place.room > here.room or place.x >= here.x + self.reach_px
@@ -162,11 +153,52 @@ class Explorer:
         )
         weights = (0.3 + 2.0 * depth) ** 3 / np.sqrt(tried + 1.0)
         chosen = self.generator.choice(len(cells), len(lanes), p=weights / weights.sum())
-        spec = self.world.spec
-        self.world.begin_from(
-            lanes, Situation.joined([Situation(spec.name, spec.version, cells[one].place.rows) for one in chosen])
-        )
+        self._begin_at(lanes, [cells[one] for one in chosen])
         for lane, one in zip(lanes, chosen, strict=True):
             cells[one].tried += 1
-            self.at[lane], self.trail[lane] = cells[one], []
+            self.at[lane], self.presses[lane] = cells[one], []
         self.patience[lanes], self.left[lanes] = PATIENCE, 0
+
+    def _begin_at(self, lanes: np.ndarray, cells: list[Cell]) -> None:
+        spec = self.world.spec
+        places = [Situation(spec.name, spec.version, cell.place.rows) for cell in cells]
+        self.world.begin_from(lanes, Situation.joined(places))
+
+    # --- what was found ----------------------------------------------------------------------------------------------
+
+    def on_the_way(self) -> list[Place]:
+        """Moments on ways to the end, or while there is none, those that lead on."""
+        if not self.found.ends:
+            return [cell.place for cell in self.found.cells if cell.leads_on]
+        chosen = list({id(cell): cell for end in self.found.ends for cell in lineage(end)}.values())
+        between = self.retraced(chosen)
+        return [place for cell, passed in zip(chosen, between, strict=True)
+                for place in (cell.place, *passed[TRAIL_STEPS - 1 :: TRAIL_STEPS])]  # fmt: skip
+
+    def way(self) -> list[Place]:
+        """Every step of the shortest way to the end, from the first cell on."""
+        cells = self.found.shortest()
+        return [
+            place for cell, passed in zip(cells, self.retraced(cells), strict=True) for place in (*passed, cell.place)
+        ]
+
+    def retraced(self, cells: list[Cell]) -> list[list[Place]]:
+        """What the lanes that found these cells passed since the cells before, by the same presses again."""
+        passed: dict[int, list[Place]] = {id(cell): [] for cell in cells}
+        later = [cell for cell in cells if cell.parent is not None and len(cell.presses) > 1]
+        for start in range(0, len(later), self.world.lanes):
+            self._retrace(later[start : start + self.world.lanes], passed)
+        return [passed[id(cell)] for cell in cells]
+
+    def _retrace(self, cells: list[Cell], passed: dict[int, list[Place]]) -> None:
+        lanes = np.arange(len(cells))
+        self._begin_at(lanes, [cell.parent for cell in cells if cell.parent is not None])
+        for step in range(max(len(cell.presses) for cell in cells) - 1):  # the last one leads to the cell itself
+            pressed = np.zeros(self.world.lanes, np.int64)
+            pressed[lanes] = [cell.presses[min(step, len(cell.presses) - 1)] for cell in cells]
+            self.world.step({"player": pressed[:, None]})
+            standing = self.world.standing()
+            for lane, cell in enumerate(cells):
+                if step < len(cell.presses) - 1 and standing[lane, 0]:
+                    room, x, y = (int(number) for number in standing[lane, 1:])
+                    passed[id(cell)].append(self._place(lane, room, x, y))

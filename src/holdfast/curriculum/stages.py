@@ -90,9 +90,9 @@ class StageCurriculum(Curriculum):
         explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), config.starts.reach_px)
         found = explorer.go(config.starts.explore)
         if isinstance(self.starts, Backward) and found.ends:
-            self.starts.follow([(place.room, place.x, place.rows) for place in found.way()])
+            self.starts.follow([(place.room, place.x, place.rows) for place in explorer.way()])
         else:
-            for place in found.on_the_way():
+            for place in explorer.on_the_way():
                 self.starts.seed(*place)
         furthest = max(cell.place[:2] for cell in found.cells)
         facts = {"steps": found.steps, "cells": len(found.cells), "ways_to_the_end": len(found.ends)}
