@@ -24,7 +24,7 @@ mario: setup
 	$(BIN)/holdfast play mario-1-1 --stage 1-1 --video mario-1-1.mp4
 
 test: check
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff check .

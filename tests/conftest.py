@@ -51,6 +51,30 @@ def finished_run(folder: Path, target: str = "template", **options: str) -> tupl
     return run, result
 
 
+LONGEST_FIRST = (  # so that no process is left alone with a long file at the end; the first two compile different worlds
+    "worlds/test_every_world.py",
+    "test_learning.py",
+    "worlds/nes/test_blocks.py",
+    "test_loop.py",
+    "test_cli.py",
+    "test_resume.py",
+    "test_config.py",
+    "test_rehearsal.py",
+    "test_rehearsal_duel.py",
+    "worlds/pursuit/test_scripted.py",
+    "worlds/nes/test_twin.py",
+    "worlds/mario/test_doctor.py",
+    "test_examples.py",
+    "curriculum/test_deck_files.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    root = Path(__file__).parent
+    order = {root / name: number for number, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: order.get(item.path, len(order)))
+
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
