@@ -51,7 +51,8 @@ def finished_run(folder: Path, target: str = "template", **options: str) -> tupl
     return run, result
 
 
-LONGEST_FIRST = (  # so that no process is left alone with a long file at the end; the first two compile different worlds
+# No process must be left alone with a long file at the end; the first two compile different worlds.
+LONGEST_FIRST = (
     "worlds/test_every_world.py",
     "test_learning.py",
     "worlds/nes/test_blocks.py",
