@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
 
-from holdfast.config import Config
+from holdfast.config import Config, to_json
 from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
+from holdfast.config_reading import from_json, load_config
 from holdfast.errors import CheckpointError, ConfigError
 from holdfast.runs import shelf
 from holdfast.runs.folder import Run
@@ -130,3 +131,17 @@ def test_a_later_round_goes_on_with_what_cleared_the_stage(tmp_path: Path) -> No
     anew = dataclasses.replace(series_config(tmp_path, "1-1"))
     series.config = dataclasses.replace(anew, series=dataclasses.replace(anew.series, go_on=False))
     assert series._first_weights("1-1") == ""
+
+
+def test_what_an_earlier_version_wrote_is_still_read(tmp_path: Path) -> None:
+    config = series_config(tmp_path)
+    table = to_json(config)
+    del table["series"]["stages"]
+    table["series"]["world"] = {"1-2": {"actions": "complex"}}
+    again, changed = from_json(table, "run.json")
+    assert again.series.stages == {"1-2": {"world.actions": "complex"}} and not changed
+    assert attempt_config(again, Attempt("1-2", 1)).world.actions == "complex"
+    for path in sorted(shelf.shelves()[0].glob("*.safetensors")):
+        with safe_open(path, "numpy") as file:
+            kept = file.metadata()
+        assert from_json(json.loads(kept["config"]), str(path))[0].world.stages == path.stem

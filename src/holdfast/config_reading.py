@@ -115,12 +115,27 @@ def from_json(table: dict[str, Any], where: str, arguments: list[str] | None = N
     world = table.get("world")
     if newer or not isinstance(world, dict) or not isinstance(world.get("name"), str):
         raise ConfigError(newer or [f"{where}: no world in it"])
+    table = _renewed(table)
     if texts.pop("world.name", None) is not None:
         problems.append("command line: world.name cannot change in a run that exists; start a new one")
     before, _ = _read(world["name"], table, where, {}, [], complete=True)
     after, _ = _read(world["name"], table, where, texts, problems, complete=True)
     old, new = flat(before), flat(after)
     return after, frozenset(key for key in new if new[key] != old[key])
+
+
+def _renewed(table: dict[str, Any]) -> dict[str, Any]:
+    """What an earlier version wrote, in today's words: `series.world` held options of the world alone."""
+    series = table.get("series")
+    if not isinstance(series, dict) or not isinstance(series.get("world"), dict):
+        return table
+    others = {name: value for name, value in series.items() if name != "world"}
+    stages = {
+        stage: {f"world.{name}": value for name, value in options.items()}
+        for stage, options in series["world"].items()
+        if isinstance(options, dict)
+    }
+    return {**table, "series": {**others, "stages": stages}}
 
 
 def _newer(version: Any, where: str) -> list[str]:
