@@ -5,7 +5,7 @@ wanders by several per cent within seconds, so blocks are short and pairs are ma
 well (`own`): CPU time of writing an iteration's lines, per CPU second of the loop, and of the threads beside it, which
 go by the clock, per second on the wall; both beyond what they take without it.
 
-    python benchmarks/watching.py [pairs, default 150]
+    python benchmarks/watching.py [pairs, default 300]
 
 On: all that is on by default (heartbeat, resources, slow steps, hints, episodes, Parquet, TensorBoard). The monitor
 goes by the clock, so with every second block off it does up to twice its share in the others. Off: nothing but
@@ -60,7 +60,7 @@ minibatch = 10240
 normalize_observations = false
 """
 LIMIT = 0.02
-BLOCKS = {"template": 5, "fish": 1}  # iterations: under a second
+BLOCKS = {"template": 2, "fish": 1}  # iterations: under a second
 
 
 def other_threads_s() -> float:
@@ -170,7 +170,7 @@ def overhead(pairs: list[list[tuple[bool, float, float]]], index: int) -> dict[s
 
 
 def main() -> None:
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 150
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 300
     found = {}
     for name, block in BLOCKS.items():
         with tempfile.TemporaryDirectory() as folder:

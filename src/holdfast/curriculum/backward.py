@@ -21,7 +21,6 @@ LONGEST_STEP = 16  # moments by which the frontier moves at most; a moment is a 
 WINDOW = 4  # moments from the frontier on that are practised, at least
 REVIEW = 0.2  # of episodes begin somewhere later on the way
 TRIES = 24  # episodes from the window until the next decision
-GOOD = 0.2  # share of them that must have cleared the stage, by actions drawn as in training
 PATIENCE = 3  # decisions against it until the frontier goes half a step towards the end again
 
 
@@ -74,7 +73,7 @@ class Backward(Starts):
 
     def _decide(self) -> None:
         """Earlier, by longer and longer steps while that works; where it does not, by shorter ones."""
-        good = self.won >= GOOD * self.tried
+        good = self.won >= self.settings.move_on * self.tried
         self.tried, self.won = 0, 0
         self.misses = 0 if good else self.misses + 1
         if good:

@@ -59,6 +59,13 @@ class StartsSettings:
         "begin along one explored way to the end, near its end first and ever earlier as that works",
         only=("starts.explore", MORE_THAN_0),
     )
+    move_on: float = option(
+        0.5,
+        "share of episodes from the frontier that must clear the stage before they begin earlier",
+        low=0.0,
+        high=1.0,
+        only=("starts.backward", (True,)),
+    )
     hopeless: int = option(4, "a moment from which so many episodes failed and none succeeded is dropped", low=1,
                            only=ON)  # fmt: skip
 
