@@ -77,6 +77,8 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     run = trained(tmp_path, **{"run.name": "first"})
     with pytest.raises(CheckpointError, match="do not fit this configuration"):
         begin_with(str(run.folder), fresh(**{"policy.hidden": "24"}))
+    with pytest.raises(CheckpointError, match="only one of the two runs normalises its observations"):
+        begin_with(str(run.folder), fresh(**{"learner.normalize_observations": "false"}))
     with pytest.raises(CheckpointError, match="is no kept policy"):
         begin_with(str(tmp_path / "nothing"), fresh())
 

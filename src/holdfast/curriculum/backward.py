@@ -7,14 +7,13 @@ single demonstration"). Where a stage's way turns back, as a maze's does, this g
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from holdfast.curriculum.starts import BIN_STREAM, ITEM_STREAM, SHARE_STREAM, Moment, Starts
-from holdfast.rng import uniform
+from holdfast.curriculum.starts import Moment, Starts
 from holdfast.worlds.api import Situation
 
 LONGEST_STEP = 16  # moments by which the frontier moves at most; a moment is a step of the world
@@ -22,7 +21,6 @@ WINDOW = 4  # moments from the frontier on that are practised, at least
 REVIEW = 0.2  # of episodes begin somewhere later on the way
 TRIES = 24  # episodes from the window until the next decision
 PATIENCE = 3  # decisions against it until the frontier goes half a step towards the end again
-
 
 OF_THE_WAY = ("follows", "frontier", "step", "tried", "won", "misses")
 
@@ -83,21 +81,17 @@ class Backward(Starts):
             self.misses, self.step = 0, max(1, self.step // 2)
             self.frontier = min(self.frontier + self.step, len(self.moments) - 1)
 
-    def draw(self, lanes: np.ndarray, lane_keys: np.ndarray, episodes: np.ndarray) -> list[tuple[int, Moment]]:
+    def _chooser(self) -> Callable[[float, float], Moment]:
+        """At the frontier, or for a review anywhere later on the way."""
         if not self.follows:
-            return super().draw(lanes, lane_keys, episodes)
-        found = []
-        for lane in lanes.tolist():
-            key, count = lane_keys[lane], np.int64(episodes[lane])
-            if uniform(key, SHARE_STREAM, count) >= self.share:
-                continue
-            ahead = len(self.moments) - self.frontier
-            reach = ahead if uniform(key, BIN_STREAM, count) < REVIEW else self.window
-            moment = self.moments[self.frontier + int(uniform(key, ITEM_STREAM, count) * reach)]
-            self.begun[lane] = moment
-            found.append((lane, moment))
-        self.dealt += len(found)
-        return found
+            return super()._chooser()
+        ahead = len(self.moments) - self.frontier
+
+        def choose(review_at: float, item_at: float) -> Moment:
+            reach = ahead if review_at < REVIEW else self.window
+            return self.moments[self.frontier + int(item_at * reach)]
+
+        return choose
 
     def facts(self) -> dict[str, Any]:
         return {**super().facts(), "way": {name: getattr(self, name) for name in OF_THE_WAY}}

@@ -85,7 +85,7 @@ class StageCurriculum(Curriculum):
         """Fill the bins with moments on ways through the stage, before a policy has seen it."""
         from holdfast.curriculum.exploring import Explorer
 
-        config, settings = self.config, replace(self.config.world, script="", forward_steps=0)
+        config, settings = self.config, replace(self.config.world, script="", forward_steps=0, sticky=0.0)
         scratch = Mario(settings, config.rollout.lanes, config.run.seed + SCRATCH_SEED, self.world.threads)
         explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), config.starts.reach_px)
         found = explorer.go(config.starts.explore)

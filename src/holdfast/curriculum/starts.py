@@ -8,7 +8,7 @@ nor does what never works (a fall into a pit). The share of such episodes fades 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -181,19 +181,26 @@ class Starts:
         """Which of the lanes that have just reset begin where; `episodes` counts those each lane has begun."""
         if not self.moments:
             return []
-        places, chances = self.chances()
-        ends, found = np.cumsum(chances), []
+        choose, found = self._chooser(), []
         for lane in lanes.tolist():
             key, count = lane_keys[lane], np.int64(episodes[lane])
-            if uniform(key, SHARE_STREAM, count) >= self.share:
-                continue
-            place = places[min(int(np.searchsorted(ends, uniform(key, BIN_STREAM, count), "right")), len(places) - 1)]
-            inside = [moment for moment in self.moments if moment.place == place]
-            moment = inside[int(uniform(key, ITEM_STREAM, count) * len(inside))]
-            self.begun[lane] = moment
-            found.append((lane, moment))
+            if uniform(key, SHARE_STREAM, count) < self.share:
+                self.begun[lane] = moment = choose(uniform(key, BIN_STREAM, count), uniform(key, ITEM_STREAM, count))
+                found.append((lane, moment))
         self.dealt += len(found)
         return found
+
+    def _chooser(self) -> Callable[[float, float], Moment]:
+        """Two numbers from 0 to 1 choose a bin by its weight, and one of its moments."""
+        places, chances = self.chances()
+        ends = np.cumsum(chances)
+
+        def choose(bin_at: float, item_at: float) -> Moment:
+            place = places[min(int(np.searchsorted(ends, bin_at, "right")), len(places) - 1)]
+            inside = [moment for moment in self.moments if moment.place == place]
+            return inside[int(item_at * len(inside))]
+
+        return choose
 
     # --- saved and taken back ----------------------------------------------------------------------------------------
 

@@ -29,7 +29,9 @@ def begin_with(init: str, learners: Mapping[str, Learner]) -> None:
         mine.optimizer.parameters.copy_(theirs.optimizer.parameters)
         for part in MOMENTS:
             ours, known = getattr(mine, part), getattr(theirs, part)
-            if ours is not None and known is not None:
+            if (ours is None) != (known is None):
+                raise CheckpointError(f"run.init = {init}: only one of the two runs normalises its {part}")
+            if ours is not None:
                 ours.restore(known.arrays())
 
 
