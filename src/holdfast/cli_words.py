@@ -69,7 +69,7 @@ def evaluate(verb: Parser) -> None:
 def play(verb: Parser) -> None:
     add_run(verb)
     verb.add_argument("rom", metavar="FILE", nargs="?", help="with `play rom`: the .nes file")
-    verb.add_argument("--inputs", metavar="SCRIPT", help="with `play rom`: which buttons are held for how long")
+    verb.add_argument("--inputs", metavar="SCRIPT", help="with `play rom`: a file of lines such as `120 RIGHT+B`")
     verb.add_argument("--video", metavar="FILE", help=".mp4 or .gif (default: play.mp4 in the run's media folder)")
     verb.add_argument("--episode", type=int, default=0, help="which of the held-out episodes (default 0)")
     verb.add_argument("--stage", help="with mario: the stage to play, for example 1-1 (default: one of the run's)")

@@ -51,7 +51,9 @@ def _check_length(frames: int, where: str) -> None:
 
 def _count(text: str, where: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:12]) <= MOST_FRAMES or len(text) > 12:
-        raise InputScriptError(f"{where}: expected a number of times or frames from 1 to {MOST_FRAMES:,}")
+        raise InputScriptError(
+            f"{where}: expected a number of times or frames from 1 to {MOST_FRAMES:,}, as in `120 RIGHT+B`"
+        )
     return int(text)
 
 
