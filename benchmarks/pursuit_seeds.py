@@ -3,9 +3,10 @@
     python benchmarks/pursuit_seeds.py RUNS v x z1 z2 --seeds 10
     python benchmarks/pursuit_seeds.py RUNS v v+warmup v+balance z1 z1+ewc z1+rnd z2 --seeds 10
 
-Arms are presets, some with one factor changed. Sight is flat and masked in a 10 x 10 m arena, the network is compact
-and batches are large, unless --sensor is given. The rows go to benchmarks/results/pursuit_seeds.json as they come; the
-unit of all intervals is the seed, and arms are compared seed by seed.
+Arms are presets, some with one factor changed. Sight is flat and masked in a 10 x 10 m arena, actions are held for
+three steps, the network is compact and batches are large, unless --sensor is given. The rows go to
+benchmarks/results/pursuit_seeds.json as they come; the unit of all intervals is the seed, and arms are compared seed by
+seed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from holdfast.runs.metrics import read_lines
 RESULTS = Path(__file__).parent / "results" / "pursuit_seeds.json"
 FAST = (
     "--world.obs=flat_masked", "--world.arena_w=10", "--world.arena_h=10", "--world.max_steps=600",
-    "--world.spawn_max=11", "--world.heading=sincos", "--world.fixed_speed=true", "--policy.grid=7",
+    "--world.spawn_max=11", "--world.heading=sincos", "--world.fixed_speed=true", "--world.hold=3", "--policy.grid=7",
     "--policy.hidden=64,64", "--rollout.lanes=256", "--rollout.steps=32", "--learner.minibatch=1024",
     "--learner.epochs=4", "--checkpoint.every=100",
 )  # fmt: skip
@@ -179,7 +180,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", type=Path, help="folder for the runs")
     parser.add_argument("arms", nargs="+", choices=list(ARMS))
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=10, help="the last seed")
+    parser.add_argument("--first", type=int, default=1, help="the first seed: two processes can share the work")
     parser.add_argument(
         "--sensor", action="store_true", help="the experiments' own sensors, arena, network and batches"
     )
@@ -187,13 +189,24 @@ def main() -> None:
     given = parser.parse_args()
     given.root.mkdir(parents=True, exist_ok=True)
     words = [*(() if given.sensor else FAST), *(f"--{pair}" for pair in given.set)]
-    rows: list[dict[str, Any]] = []
-    for seed in range(1, given.seeds + 1):  # seed by seed, so that arms stay comparable when time runs out
+    for seed in range(given.first, given.seeds + 1):  # seed by seed, so that arms stay comparable when time runs out
         for arm in given.arms:
-            rows.append(measured(live(given.root, arm, seed, words), arm, seed))
-            print(json.dumps(rows[-1]), flush=True)
-            RESULTS.write_text(json.dumps({"words": words, "rows": rows}, indent=1) + "\n")
+            row = measured(live(given.root, arm, seed, words), arm, seed)
+            print(json.dumps(row), flush=True)
+            rows = kept(words, row)
     print(table(rows), comparisons(rows), sep="\n\n")
+
+
+def kept(words: list[str], row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows measured so far with the same options, this one among them; written to the file."""
+    rows = {}
+    if RESULTS.is_file() and (before := json.loads(RESULTS.read_text()))["words"] == words:
+        rows = {(old["arm"], old["seed"]): old for old in before["rows"]}
+    rows[row["arm"], row["seed"]] = row
+    arms = list(ARMS)
+    ordered = sorted(rows.values(), key=lambda one: (arms.index(one["arm"]), one["seed"]))
+    RESULTS.write_text(json.dumps({"words": words, "rows": ordered}, indent=1) + "\n")
+    return ordered
 
 
 if __name__ == "__main__":

@@ -88,16 +88,14 @@ def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpe
 def _series_problems(config: Config) -> list[str]:
     if not config.series.enabled:
         return []
-    from holdfast.worlds.mario.stages import STAGES, read_stages
+    from holdfast.worlds.mario.stages import STAGES
 
     problems = []
     if config.world_name != "mario":
         problems.append(f"series.enabled = true needs a world of stages; {config.world_name} has none")
     else:
-        stages = {STAGES[number] for number in read_stages(config.world.stages)}
-        problems += [
-            f"series.stages: {stage} is not among world.stages" for stage in config.series.stages.keys() - stages
-        ]
+        unknown = [stage for stage in config.series.stages if stage not in STAGES]
+        problems += [f"series.stages: there is no stage {stage}, only 1-1 to 8-4" for stage in unknown]
     if config.evaluation.every == 0:
         problems.append(
             "series.enabled = true keeps the policy that did best in evaluations: evaluation.every must be 1 or more"
@@ -116,6 +114,11 @@ def _learner_problems(config: Config) -> list[str]:
         problems.append(
             f"learner.replay = true replays single steps, policy.core = {config.policy.core} needs whole episodes: "
             "use one of the two"
+        )
+    if config.starts.imitate > 0.0 and config.policy.core != "none":
+        problems.append(
+            f"starts.imitate = {config.starts.imitate:g} shows single moments, policy.core = {config.policy.core} "
+            "needs what came before them: use one of the two"
         )
     return problems
 

@@ -85,6 +85,7 @@ class Training:
         notes = list(notes or [])
         try:
             notes += self.curriculum.open(self.state.world)
+            self.curriculum.meet(self.state.learners)
             if saved is not None:
                 notes += self._continue_from(saved, fresh_lanes)
             else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from holdfast.curriculum.exploring import Cell, Explored, Explorer, Place, lineage, press_chances
+from holdfast.curriculum.exploring import NO_PRESS, Cell, Explored, Explorer, Place, lineage, press_chances
 from holdfast.rng import numpy_generator
 from holdfast.worlds.api import Situation, random_policy
 from holdfast.worlds.mario.settings import MarioSettings
@@ -54,16 +56,18 @@ def test_cells_of_cleared_ways_are_chosen_and_others_only_while_there_is_none() 
 
 
 def test_a_way_is_retraced_step_by_step() -> None:
-    """Whoever repeats the last press of what was retraced stands where the cell was found."""
+    """Whoever presses at each moment what was pressed there stands at the next one."""
     one = explorer(2)
     found = one.go(6000)
     late = max(found.cells, key=lambda cell: len(lineage(cell)))
     found.ends = [late]
     way = one.way()
-    assert way[-1] is late.place and len(way) == 1 + sum(len(cell.presses) for cell in lineage(late)[:-1])
-    one.world.begin_from(np.array([0]), Situation(one.world.spec.name, one.world.spec.version, way[-2].rows))
-    one.world.step({"player": np.full((one.world.lanes, 1), late.presses[-1])})
-    assert one.world.standing()[0, 1:].tolist() == list(late.place[:3])
+    assert way[-1] == (late.place, NO_PRESS)
+    assert len(way) == 1 + sum(len(cell.presses) for cell in lineage(late)[:-1])
+    for before, after in pairwise(way):
+        one.world.begin_from(np.array([0]), Situation(one.world.spec.name, one.world.spec.version, before.place.rows))
+        one.world.step({"player": np.full((one.world.lanes, 1), before.press)})
+        assert one.world.standing()[0, 1:].tolist() == list(after.place[:3])
 
 
 def test_presses_lead_to_the_right() -> None:

@@ -28,9 +28,9 @@ ROLES = {
 }
 
 
-def learner(role: Role, seed: int, core: str = "none") -> Learner:
+def learner(role: Role, seed: int, core: str = "none", engine: str = "torch") -> Learner:
     policy = PolicyConfig(hidden=(8, 6), core=core, core_size=4)  # type: ignore[arg-type]
-    made = Learner(role, policy, LearnerConfig(engine="torch"), torch.Generator().manual_seed(seed))
+    made = Learner(role, policy, LearnerConfig(engine=engine), torch.Generator().manual_seed(seed))  # type: ignore[arg-type]
     if made.observations is not None:
         made.observations.update(torch.randn(50, role.observations.size) * (seed + 1) + seed)
     with torch.no_grad():
@@ -38,19 +38,22 @@ def learner(role: Role, seed: int, core: str = "none") -> Learner:
     return made
 
 
-@pytest.mark.parametrize("core", ["none", "gru"])
-@pytest.mark.parametrize("kind", ROLES)
-def test_one_pass_for_all_says_what_each_says_alone(kind: str, core: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "core", "engine"),
+    [*((kind, core, "torch") for kind in ROLES for core in ("none", "gru")), ("discrete", "none", "fused")],
+)
+def test_one_pass_for_all_says_what_each_says_alone(kind: str, core: str, engine: str) -> None:
     role = ROLES[kind]
     members = [learner(role, seed, core) for seed in range(3)]
-    stack = Stack(lambda: learner(role, 9, core), 4)
+    stack = Stack(lambda: learner(role, 9, core, engine), 4)
     for place, member in enumerate(members):
         stack.put(place, arrays_of(member))
-    places = np.array([2, 0, 1, 1, 2, 2, 0] * 11, np.int32)
-    raw, starts = torch.randn(77, 5), torch.zeros(77, dtype=torch.bool)
-    hidden = torch.randn(77, members[0].policy.core_size)
+    places = np.array([2, 0, 1, 1, 2, 2, 0] * 33, np.int32)
+    raw, starts = torch.randn(231, 5), torch.zeros(231, dtype=torch.bool)
+    hidden = torch.randn(231, members[0].policy.core_size)
+    before = stack.forwards
     answer = stack.deal(places).ask(raw, hidden, starts)
-    assert stack.forwards == 1
+    assert stack.forwards == before + 1
     for place, member in enumerate(members):
         rows = torch.from_numpy(places == place)
         alone = member.ask(seen_copy(member, raw[rows]), hidden[rows], starts[rows])

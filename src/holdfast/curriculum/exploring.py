@@ -23,6 +23,7 @@ PATIENCE = 40  # steps of a lane without a new cell, then it goes elsewhere
 TRAIL_STEPS = 4  # between two moments of a way that fill bins
 LONGEST_PRESS = 9
 ENOUGH = 4  # ways to the end
+NO_PRESS = -1
 
 Key = tuple[int, int, int, bool, int]  # of a cell: room, column, row, in the air, emptied blocks
 
@@ -34,6 +35,13 @@ class Place(NamedTuple):
     x: int
     y: int
     rows: dict[str, np.ndarray]
+
+
+class Passed(NamedTuple):
+    """A moment on a way, and what was pressed from there."""
+
+    place: Place
+    press: int  # number of the action; NO_PRESS at the end of what is known
 
 
 @dataclass
@@ -173,24 +181,28 @@ class Explorer:
         chosen = list({id(cell): cell for end in self.found.ends for cell in lineage(end)}.values())
         between = self.retraced(chosen)
         return [place for cell, passed in zip(chosen, between, strict=True)
-                for place in (cell.place, *passed[TRAIL_STEPS - 1 :: TRAIL_STEPS])]  # fmt: skip
+                for place in (cell.place, *(one.place for one in passed[TRAIL_STEPS - 1 :: TRAIL_STEPS]))]  # fmt: skip
 
-    def way(self) -> list[Place]:
+    def way(self) -> list[Passed]:
         """Every step of the shortest way to the end, from the first cell on."""
         cells = self.found.shortest()
+        pressed = [cell.presses[0] for cell in cells[1:]] + [NO_PRESS]  # from each cell on
+        between = [*self.retraced(cells)[1:], []]
         return [
-            place for cell, passed in zip(cells, self.retraced(cells), strict=True) for place in (*passed, cell.place)
+            one
+            for cell, press, passed in zip(cells, pressed, between, strict=True)
+            for one in (Passed(cell.place, press), *passed)
         ]
 
-    def retraced(self, cells: list[Cell]) -> list[list[Place]]:
+    def retraced(self, cells: list[Cell]) -> list[list[Passed]]:
         """What the lanes that found these cells passed since the cells before, by the same presses again."""
-        passed: dict[int, list[Place]] = {id(cell): [] for cell in cells}
+        passed: dict[int, list[Passed]] = {id(cell): [] for cell in cells}
         later = [cell for cell in cells if cell.parent is not None and len(cell.presses) > 1]
         for start in range(0, len(later), self.world.lanes):
             self._retrace(later[start : start + self.world.lanes], passed)
         return [passed[id(cell)] for cell in cells]
 
-    def _retrace(self, cells: list[Cell], passed: dict[int, list[Place]]) -> None:
+    def _retrace(self, cells: list[Cell], passed: dict[int, list[Passed]]) -> None:
         lanes = np.arange(len(cells))
         self._begin_at(lanes, [cell.parent for cell in cells if cell.parent is not None])
         for step in range(max(len(cell.presses) for cell in cells) - 1):  # the last one leads to the cell itself
@@ -201,4 +213,5 @@ class Explorer:
             for lane, cell in enumerate(cells):
                 if step < len(cell.presses) - 1 and standing[lane, 0]:
                     room, x, y = (int(number) for number in standing[lane, 1:])
-                    passed[id(cell)].append(self._place(lane, room, x, y))
+                    place = self._place(lane, room, x, y)
+                    passed[id(cell)].append(Passed(place, cell.presses[step + 1]))

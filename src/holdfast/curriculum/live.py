@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from holdfast.learner.learner import Learner
 from holdfast.learner.schedules import Pace
 from holdfast.rollout.collect import Deal
 from holdfast.worlds.api import Act, Episodes, World
@@ -39,6 +40,9 @@ class Curriculum:
     def open(self, world: World) -> list[str]:
         """Read what it needs from disk, before the run begins or goes on; notes for the user."""
         return []
+
+    def meet(self, learners: Mapping[str, Learner]) -> None:
+        """Who learns in this run, before the first update; it may add to their gradients."""
 
     def begin(self, world: World) -> None:
         """A new run is about to take its first step; the world has been reset."""

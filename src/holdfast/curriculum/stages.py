@@ -19,10 +19,14 @@ from holdfast.curriculum.adaptive import Adaptive, adapted, make_adaptive, posit
 from holdfast.curriculum.backward import Backward
 from holdfast.curriculum.bootstrap import BootstrapState, Log, after_log
 from holdfast.curriculum.deck_files import Source, write_deck
+from holdfast.curriculum.exploring import Explorer
+from holdfast.curriculum.imitation import Imitation
 from holdfast.curriculum.live import Curriculum, Numbers, Tell
 from holdfast.curriculum.starts import Starts
+from holdfast.learner.learner import Learner
 from holdfast.learner.schedules import Pace
 from holdfast.rng import numpy_generator
+from holdfast.state import below
 from holdfast.worlds.api import Episodes, Situation, World
 from holdfast.worlds.mario import play
 from holdfast.worlds.mario.world import Mario
@@ -52,6 +56,7 @@ class StageCurriculum(Curriculum):
         self.best_x = 0
         self.scheduled_lr = 0.0  # of the last update, before it was scaled
         self._world: Mario | None = None
+        self.imitation: Imitation | None = None
 
     @property
     def world(self) -> Mario:
@@ -61,6 +66,11 @@ class StageCurriculum(Curriculum):
     def open(self, world: World) -> list[str]:
         self._take(world)
         return []
+
+    def meet(self, learners: Mapping[str, Learner]) -> None:
+        if self.config.starts.imitate > 0.0:
+            backward = self.starts if isinstance(self.starts, Backward) else None
+            self.imitation = Imitation(learners["player"], self.config.starts.imitate, backward)
 
     def _take(self, world: World) -> None:
         assert isinstance(world, Mario)
@@ -77,20 +87,23 @@ class StageCurriculum(Curriculum):
             self._explore()
         if self.deal is not None and iteration > 1:
             self.starts.keep(self.world.standing(), world.of_episode(world.save(world.chosen(None))))
+        if self.imitation is not None:
+            self.imitation.at((iteration - 1) / self.config.run.iterations)
         if "distance" in self.adapts:
             self.world.state.distance_weight[:] = self.adaptive.value("distance")
         return NO_LANES
 
     def _explore(self) -> None:
         """Fill the bins with moments on ways through the stage, before a policy has seen it."""
-        from holdfast.curriculum.exploring import Explorer
-
         config, settings = self.config, replace(self.config.world, script="", forward_steps=0, sticky=0.0)
         scratch = Mario(settings, config.rollout.lanes, config.run.seed + SCRATCH_SEED, self.world.threads)
         explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), config.starts.reach_px)
         found = explorer.go(config.starts.explore)
-        if isinstance(self.starts, Backward) and found.ends:
-            self.starts.follow([(place.room, place.x, place.rows) for place in explorer.way()])
+        way = explorer.way() if found.ends and (self.config.starts.backward or self.imitation is not None) else []
+        if self.imitation is not None and way:
+            self.imitation.take(way)
+        if isinstance(self.starts, Backward) and way:
+            self.starts.follow([(one.place.room, one.place.x, one.place.rows) for one in way])
         else:
             for place in explorer.on_the_way():
                 self.starts.seed(*place)
@@ -167,6 +180,8 @@ class StageCurriculum(Curriculum):
 
     def _starts_numbers(self) -> Numbers:
         way: Numbers = {"starts.way_left": self.starts.way_left} if isinstance(self.starts, Backward) else {}
+        if self.imitation is not None:
+            way["starts.agreement"] = self.imitation.agreement
         return way | {
             "starts.share": self.starts.share,
             "starts.clear_rate": self.starts.clear_rate,
@@ -198,11 +213,15 @@ class StageCurriculum(Curriculum):
         }
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {f"starts/{name}": array for name, array in self.starts.arrays().items()}
+        imitated = {} if self.imitation is None else self.imitation.arrays()
+        return {f"starts/{name}": array for name, array in self.starts.arrays().items()} | {
+            f"imitation/{name}": array for name, array in imitated.items()
+        }
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        mine = {name.removeprefix("starts/"): array for name, array in arrays.items() if name.startswith("starts/")}
-        self.starts.restore(facts["starts"], mine)
+        self.starts.restore(facts["starts"], below(arrays, "starts/"))
+        if self.imitation is not None:
+            self.imitation.restore(below(arrays, "imitation/"))
         saved = facts["adaptive"]
         values, shares = tuple(saved["values"]), tuple(saved["shares"])
         self.adaptive = replace(self.adaptive, values=values, shares=shares, ema=saved["ema"])

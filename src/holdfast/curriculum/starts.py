@@ -66,6 +66,14 @@ class StartsSettings:
         high=1.0,
         only=("starts.backward", (True,)),
     )
+    imitate: float = option(
+        0.0,
+        "weight of pressing what was pressed on an explored way, in each update: around the frontier of backward "
+        "starts, else everywhere, fading over the first half of the run",
+        low=0.0,
+        high=10.0,
+        only=("starts.explore", MORE_THAN_0),
+    )
     hopeless: int = option(4, "a moment from which so many episodes failed and none succeeded is dropped", low=1,
                            only=ON)  # fmt: skip
 

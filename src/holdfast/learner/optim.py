@@ -53,6 +53,11 @@ class FlatAdam:
             "exp_avg_sq": torch.zeros_like(self.parameters),
         }
 
+    @property
+    def updates(self) -> int:
+        """Steps so far."""
+        return int(self._adam.state[self._flat]["step"])
+
     def zero(self) -> None:
         self.gradients.zero_()
 

@@ -65,7 +65,12 @@ class Evaluation(NamedTuple):
 def play_once(world: World, act: Act, keys: np.ndarray) -> Episodes:
     """One whole episode in every lane."""
     world.reset(keys=keys)
-    waiting = np.ones(world.lanes, np.bool_)
+    table = Episodes.joined(play_until(world, act, np.ones(world.lanes, np.bool_), keys))
+    return table.take(np.argsort(table["lane"]))
+
+
+def play_until(world: World, act: Act, waiting: np.ndarray, keys: np.ndarray, left: int = 0) -> list[Episodes]:
+    """The episodes that ended until at most so many of the waiting lanes were left; `waiting` says which."""
     tables = []
     for _ in range(LONGEST_EPISODE):
         world.step(act(world))
@@ -77,9 +82,8 @@ def play_once(world: World, act: Act, keys: np.ndarray) -> Episodes:
             table = world.finished()
             tables.append(table.take(ended[table["lane"]]))
             waiting &= ~ended
-            if not waiting.any():
-                table = Episodes.joined(tables)
-                return table.take(np.argsort(table["lane"]))
+            if waiting.sum() <= left:
+                return tables
     raise WorldError(f"world {world.spec.name}: {waiting.sum()} episodes did not end within {LONGEST_EPISODE} steps")
 
 

@@ -110,6 +110,7 @@ STAGE_METRICS = (
     Metric("starts.moments", "count", "kept moments that episodes may begin from"),
     Metric("starts.bins", "count", "bins of the level that hold a moment"),
     Metric("starts.way_left", "share", "of the explored way that no episode has begun from (backward starts)"),
+    Metric("starts.agreement", "share", "chance of pressing what was pressed on the way around the frontier"),
     Metric("starts.dealt", "count", "episodes begun along the level so far"),
 )
 

@@ -50,9 +50,17 @@ def scripts_of(world: World, role: str) -> dict[str, Script]:
 class Cast:
     """The players of one role in one world."""
 
-    def __init__(self, world: World, make: Callable[[], Learner], sampled: bool = True) -> None:
-        self.world, self.sampled = world, sampled
-        self.stack = Stack(make, PLACES)
+    def __init__(
+        self,
+        world: World,
+        make: Callable[[], Learner],
+        sampled: bool = True,
+        stack: Stack | None = None,
+        asks_all: bool = True,
+    ) -> None:
+        """`asks_all`: policies are asked about the lanes of scripts too, so that the shape of a pass never changes."""
+        self.world, self.sampled, self.asks_all = world, sampled, asks_all
+        self.stack = Stack(make, PLACES) if stack is None else stack
         template = self.stack.template
         self.role = template.role
         self.scripts = scripts_of(world, template.role.name)
@@ -62,6 +70,7 @@ class Cast:
         self.hidden = torch.zeros(world.lanes * template.role.agents, template.policy.core_size)
         self._deal: Deal | None = None
         self._scripted: list[tuple[Script, np.ndarray]] = []
+        self._asked: torch.Tensor | None = None  # rows of which policies are asked; None: all
 
     # --- who plays ---------------------------------------------------------------------------------------------------
 
@@ -102,6 +111,13 @@ class Cast:
             self.playing[lanes] = self.promised[lanes]
             self._deal = None
 
+    def take_over(self, other: Cast, lanes: np.ndarray) -> None:
+        """Play on in the other's lanes, which are now this one's."""
+        self.players, self.playing, self.promised = other.players, other.playing[lanes], other.promised[lanes]
+        rows = (lanes[:, None] * self.role.agents + np.arange(self.role.agents)).ravel()
+        self.hidden = other.hidden[torch.from_numpy(rows)]
+        self._deal = None
+
     def player(self, place: int) -> Player:
         found = self.players[place]
         assert found is not None
@@ -110,41 +126,63 @@ class Cast:
     # --- acting ------------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
-        agents = self.role.agents
         frozen = self.playing.copy()
         self._scripted = []
         used = np.unique(self.playing)
         policies = [place for place in used if not self.player(place).is_script]
-        self.asks = bool(policies)
         for place in used:
             player = self.player(place)
             if player.is_script:
                 lanes = np.flatnonzero(self.playing == place)
                 self._scripted.append((self.scripts[player.name], lanes))
-                frozen[lanes] = policies[0] if policies else 0  # asked too, to keep the shape, but not heard
-        self._deal = self.stack.deal(np.repeat(frozen, agents))
+                frozen[lanes] = policies[0] if policies else 0  # of no meaning, as what is said there is not heard
+        rows = np.repeat(frozen, self.role.agents)
+        if self.asks_all:
+            self._asked = None
+        else:
+            heard = np.repeat(np.isin(self.playing, policies), self.role.agents)
+            self._asked, rows = torch.from_numpy(np.flatnonzero(heard)), rows[heard]
+        self.asks = bool(policies)
+        self._deal = self.stack.deal(rows)
 
     @torch.inference_mode()
     def act(self, generator: torch.Generator) -> np.ndarray:
         """Actions [N, A, ...] of every lane."""
         if self._deal is None:
             self._prepare()
-        assert self._deal is not None
         if not self.asks and len(self._scripted) == 1:
             return self._scripted[0][0](self.world, self._scripted[0][1])
-        buffers, head = self.world.roles[self.role.name], self.stack.policy.head
+        actions = self._ask(generator) if self.asks or self.asks_all else None
+        for script, lanes in self._scripted:
+            scripted = script(self.world, lanes)
+            if actions is None:
+                actions = np.zeros_like(scripted)
+            actions[lanes] = scripted[lanes]
+        assert actions is not None
+        return actions
+
+    def _ask(self, generator: torch.Generator) -> np.ndarray:
+        """What policies do; zeros in the rows of which they are not asked."""
+        assert self._deal is not None
+        buffers, head, asked = self.world.roles[self.role.name], self.stack.policy.head, self._asked
+        obs = as_rows(buffers.obs)
         starts = torch.from_numpy(np.repeat(self.world.clock.t == 0, self.role.agents))
-        answer = self._deal.ask(as_rows(buffers.obs), self.hidden, starts)
-        self.hidden = answer.hidden
+        if asked is None:
+            answer = self._deal.ask(obs, self.hidden, starts)
+            self.hidden = answer.hidden
+        else:
+            answer = self._deal.ask(obs[asked], self.hidden[asked], starts[asked])
+            self.hidden[asked] = answer.hidden
         if self.sampled:
             chosen, _ = head.sample(answer.actions, answer.extra, generator)
         else:
             chosen = head.likeliest(answer.actions, answer.extra)
         flat: np.ndarray = head.for_world(chosen).numpy()
-        actions = flat.reshape(self.world.lanes, self.role.agents, *flat.shape[1:])
-        for script, lanes in self._scripted:
-            actions[lanes] = script(self.world, lanes)[lanes]
-        return actions
+        if asked is not None:
+            whole = np.zeros((len(obs), *flat.shape[1:]), flat.dtype)
+            whole[asked.numpy()] = flat
+            flat = whole
+        return flat.reshape(self.world.lanes, self.role.agents, *flat.shape[1:])
 
     # --- saving ------------------------------------------------------------------------------------------------------
 

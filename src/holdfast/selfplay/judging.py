@@ -23,7 +23,8 @@ from holdfast.worlds.registry import make_world
 
 BALANCE = Question("balance", "balance", 0.05)
 PANEL_DUELS = 128
-FEW = 5  # this part of a panel's duels comes first
+CHOICE_DUELS = 32  # of a candidate with each opponent, when an earlier policy is chosen
+FEW = 4  # this part of them comes first
 IDLE = ("still",)
 
 
@@ -183,15 +184,15 @@ def best_of(
     world.close()
     left = [*map(script, firsts), *(Contender(Player("earlier", name), arrays) for name, arrays in rivals)]
     right = [Contender(Player("earlier", name), arrays) for name, arrays in candidates]
-    keys = evaluation_keys(config.evaluation.seed, DURING_RUN, min(PANEL_DUELS, config.evaluation.episodes))
+    keys = evaluation_keys(config.evaluation.seed, DURING_RUN, min(CHOICE_DUELS, config.evaluation.episodes))
     won, played = np.zeros(len(right), np.int64), np.zeros(len(right), np.int64)
     in_race = list(range(len(right)))
     few = max(1, len(keys) // FEW)
-    for some in (keys[:few], keys[few:]):
-        for number in in_race if len(some) else ():
-            tables = play_matches(ground, left, right, [(n, number) for n in range(len(left))], some)
-            won[number] += sum(len(some) - int(wins_of_first(table, roles).sum()) for table in tables)
-            played[number] += len(some) * len(left)
+    for some in filter(len, (keys[:few], keys[few:])):
+        pairs = [(rival, number) for number in in_race for rival in range(len(left))]
+        for (_, number), table in zip(pairs, play_matches(ground, left, right, pairs, some), strict=True):
+            won[number] += len(some) - int(wins_of_first(table, roles).sum())
+            played[number] += len(some)
         ends = [wilson(int(mine), int(of)) for mine, of in zip(won, played, strict=True)]
         in_race = [number for number in in_race if ends[number][1] >= max(low for low, _ in ends)]
     lows = [low for low, _ in ends]

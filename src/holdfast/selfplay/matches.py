@@ -13,14 +13,16 @@ import numpy as np
 import torch
 
 from holdfast.learner.learner import Learner
-from holdfast.rollout.evaluate import play_once
+from holdfast.rollout.evaluate import play_until
 from holdfast.selfplay.arena import first_wins
 from holdfast.selfplay.blindness import Blind, blinded
 from holdfast.selfplay.cast import PLACES, Cast, Player
+from holdfast.selfplay.stack import Stack
 from holdfast.worlds.api import Episodes, Plan, World
 from holdfast.worlds.registry import make_world
 
 LANES_AT_ONCE = 4096
+FEW_LANES = 64  # as quick as half of them
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -78,24 +80,57 @@ def _play_round(
     pairs: Sequence[tuple[int, int]],
     keys: np.ndarray,
 ) -> list[Episodes]:
-    lanes = len(pairs) * len(keys)
-    world = make_world(ground.world_name, ground.settings, lanes, seed=0, threads=ground.threads)
+    """Lanes whose duel is over are left behind as soon as they are half of all, in a smaller world."""
+    lanes = np.arange(len(pairs) * len(keys))  # of the round, those still played
+    generator = torch.Generator().manual_seed(ground.act_seed)
+    field = _Field(ground, len(lanes), generator)
+    tables: list[Episodes] = []
     try:
         if ground.level:
-            world.plan(np.arange(lanes), Plan(ground.level))
-        generator = torch.Generator().manual_seed(ground.act_seed)
-        casts = [Cast(world, make, ground.sampled) for make in ground.make]
-        for side, (cast, contenders) in enumerate(zip(casts, (first, second), strict=True)):
+            field.world.plan(lanes, Plan(ground.level))
+        for side, (cast, contenders) in enumerate(zip(field.casts, (first, second), strict=True)):
             _seat(cast, [contenders[pair[side]] for pair in pairs], len(keys))
-
-        def act(_: World) -> dict[str, np.ndarray]:
-            actions = {cast.role.name: cast.act(generator) for cast in casts}
-            return actions if ground.blind is None else blinded(world, ground.blind, actions)
-
-        table = play_once(world, act, np.tile(keys, len(pairs)))
-        return [table.take(np.flatnonzero(table["lane"] // len(keys) == number)) for number in range(len(pairs))]
+        field.world.reset(keys=np.tile(keys, len(pairs)))
+        while len(lanes):
+            waiting = np.ones(len(lanes), np.bool_)
+            left = len(lanes) // 2 if len(lanes) > FEW_LANES else 0
+            for table in play_until(field.world, field.act, waiting, keys, left):
+                tables.append(Episodes({**table.columns, "lane": lanes[table["lane"]]}))
+            lanes = lanes[waiting]
+            if len(lanes):
+                field = field.narrowed(np.flatnonzero(waiting))
     finally:
-        world.close()
+        field.world.close()
+    played = Episodes.joined(tables)
+    played = played.take(np.argsort(played["lane"]))
+    return [played.take(np.flatnonzero(played["lane"] // len(keys) == number)) for number in range(len(pairs))]
+
+
+class _Field:
+    """A world of duels with those who play in it."""
+
+    def __init__(
+        self, ground: Ground, lanes: int, generator: torch.Generator, stacks: Sequence[Stack | None] = (None, None)
+    ) -> None:
+        self.ground, self.generator = ground, generator
+        self.world = make_world(ground.world_name, ground.settings, lanes, seed=0, threads=ground.threads)
+        self.casts = [
+            Cast(self.world, make, ground.sampled, stack, asks_all=False)
+            for make, stack in zip(ground.make, stacks, strict=True)
+        ]
+
+    def act(self, _: World) -> dict[str, np.ndarray]:
+        actions = {cast.role.name: cast.act(self.generator) for cast in self.casts}
+        return actions if self.ground.blind is None else blinded(self.world, self.ground.blind, actions)
+
+    def narrowed(self, lanes: np.ndarray) -> _Field:
+        """Only these lanes, as they stand; this one is closed."""
+        found = _Field(self.ground, len(lanes), self.generator, [cast.stack for cast in self.casts])
+        found.world.load(found.world.chosen(None), self.world.save(lanes), exact=True)
+        for mine, theirs in zip(self.casts, found.casts, strict=True):
+            theirs.take_over(mine, lanes)
+        self.world.close()
+        return found
 
 
 def _seat(cast: Cast, contenders: list[Contender], each: int) -> None:

@@ -1,8 +1,9 @@
 """Many frozen policies of one shape, asked in one batched forward pass.
 
-Rows are sorted by the policy that plays them and cut into blocks of equal size, so that a handful of batched matrix
-products serve all policies at once, however unevenly they share the rows. Policies with a memory, or with a picture
-to look at, are asked one after the other.
+Rows are sorted by the policy that plays them and cut into blocks. Small plain policies, those that learn by the fused
+kernels, go through a kernel of their own, block by block; others of the plain kind through a handful of batched matrix
+products, which serve all policies at once, however unevenly they share the rows. Policies with a memory, or with a
+picture to look at, are asked one after the other.
 """
 
 from __future__ import annotations
@@ -13,10 +14,16 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from holdfast.compiled import announced, use_threads
+from holdfast.learner.batch import array
+from holdfast.learner.fused import Fused
+from holdfast.learner.fused_kernels import TILE, transpose_weights
 from holdfast.learner.learner import Learner
 from holdfast.learner.normalize import EPSILON
 from holdfast.rollout.act import seen_copy
+from holdfast.selfplay import stack_kernels
 from holdfast.selfplay.vault import put_into
+from holdfast.worlds.memory import aligned
 
 BLOCK = 32
 Tensor = torch.Tensor
@@ -28,6 +35,15 @@ class Answer(NamedTuple):
     actions: Tensor  # [B, outputs of the head]
     extra: Tensor  # [B, parameters of the head]
     hidden: Tensor  # [B, H]
+
+
+class Shelf(NamedTuple):
+    """Policies of the fused kind, by place; also an argument of kernels."""
+
+    parameters: np.ndarray  # [S, P]
+    turned: np.ndarray  # [S, P] the same, weights [in, out]
+    mean: np.ndarray  # [S, D] of observations
+    inverse: np.ndarray  # [S, D]
 
 
 class Stack:
@@ -43,6 +59,10 @@ class Stack:
         if not self.is_plain:
             self.learners: dict[int, Learner] = {}
             return
+        self.shelf: Shelf | None = None
+        if template.fused is not None:
+            self._make_shelf(template.fused, size)
+            return
         self.places = {name: (start, end) for name, start, end in template.optimizer.names}
         names = [f"body.layers.{index}" for index in range(len(self.policy.body.layers))]
         self.names = [*names, "action_layer"]
@@ -50,6 +70,18 @@ class Stack:
         self.biases = [torch.zeros(size, 1, self._shape(name)[1]) for name in self.names]
         self.mean = torch.zeros(size, 1, template.role.observations.size)
         self.inverse = torch.ones_like(self.mean)
+
+    def _make_shelf(self, fused: Fused, size: int) -> None:
+        numbers, sight = len(self.template.optimizer.parameters), self.template.role.observations.size
+        self.shelf = Shelf(
+            np.zeros((size, numbers), np.float32),
+            np.zeros((size, numbers), np.float32),
+            np.zeros((size, sight), np.float32),
+            np.ones((size, sight), np.float32),
+        )
+        with announced("self-play", stack_kernels.__file__):
+            self.deal(np.zeros(1, np.int64)).ask(torch.zeros(1, sight), torch.zeros(1, 0), torch.zeros(1))
+        self.forwards = 0
 
     def _shape(self, name: str) -> tuple[int, int]:
         start, end = self.places[f"{name}.weight"]
@@ -64,6 +96,9 @@ class Stack:
         if not self.is_plain:
             put_into(self.learners.setdefault(place, self.make()), arrays)
             return
+        if self.shelf is not None:
+            self._put_on_shelf(self.shelf, place, flat.numpy(), arrays)
+            return
         for name, weight, bias in zip(self.names, self.weights, self.biases, strict=True):
             inputs, outputs = self._shape(name)
             weight[place] = flat[slice(*self.places[f"{name}.weight"])].view(outputs, inputs).T
@@ -72,6 +107,14 @@ class Stack:
             self.mean[place, 0] = torch.from_numpy(np.array(arrays["observations/mean"])).float()
             variance = torch.from_numpy(np.array(arrays["observations/variance"]))
             self.inverse[place, 0] = 1.0 / (variance + EPSILON).sqrt().float()
+
+    def _put_on_shelf(self, shelf: Shelf, place: int, flat: np.ndarray, arrays: Mapping[str, np.ndarray]) -> None:
+        assert self.template.fused is not None
+        shelf.parameters[place] = flat
+        transpose_weights(flat, self.template.fused.policy, shelf.turned[place])
+        if "observations/mean" in arrays:
+            shelf.mean[place] = arrays["observations/mean"]
+            shelf.inverse[place] = 1.0 / np.sqrt(arrays["observations/variance"] + EPSILON)
 
     def deal(self, places: np.ndarray) -> Deal:
         """Rows [B] shared out among places; to be used until the sharing changes."""
@@ -84,7 +127,9 @@ class Deal:
     def __init__(self, stack: Stack, places: np.ndarray) -> None:
         self.stack, self.places = stack, places
         self.extra = stack.extra[torch.from_numpy(places.astype(np.int64))]
-        if stack.is_plain:
+        if stack.is_plain and stack.shelf is not None:
+            self._cut_for_kernel()
+        elif stack.is_plain:
             self._cut_into_blocks()
 
     def _cut_into_blocks(self) -> None:
@@ -106,11 +151,23 @@ class Deal:
         self.biases = [bias[number] for bias in stack.biases]
         self.mean, self.inverse = stack.mean[number], stack.inverse[number]
 
+    def _cut_for_kernel(self) -> None:
+        used, counts = np.unique(self.places, return_counts=True)
+        sizes = [min(TILE, count - start) for count in counts.tolist() for start in range(0, count, TILE)]
+        fused = self.stack.template.fused
+        assert fused is not None
+        self.order = np.argsort(self.places, kind="stable")
+        self.ends = np.cumsum([0, *sizes], dtype=np.int64)
+        self.block_places = np.repeat(used.astype(np.int64), -(-counts // TILE))
+        self.scratch = aligned((len(sizes), fused.scratch.shape[1]), np.float32)
+
     def ask(self, raw: Tensor, hidden: Tensor, starts: Tensor) -> Answer:
         """Observations [B, ...] as the world gives them."""
         self.stack.forwards += 1
         if not self.stack.is_plain:
             return self._one_by_one(raw, hidden, starts)
+        if self.stack.shelf is not None:
+            return Answer(self._by_kernel(self.stack.shelf, raw.flatten(1)), self.extra, hidden)
         policy = self.stack.policy
         x = raw.flatten(1).index_select(0, self.gather).view(len(self.mean), BLOCK, -1)
         if self.stack.template.observations is not None:
@@ -121,6 +178,15 @@ class Deal:
             x = policy.body.act(torch.baddbmm(bias, x, weight))
         x = torch.baddbmm(self.biases[-1], x, self.weights[-1])
         return Answer(x.flatten(0, 1).index_select(0, self.where), self.extra, hidden)
+
+    def _by_kernel(self, shelf: Shelf, raw: Tensor) -> Tensor:
+        fused = self.stack.template.fused
+        assert fused is not None
+        logits = torch.empty(len(raw), fused.outputs)
+        use_threads(fused.threads)
+        cut = (self.order, self.ends, self.block_places)
+        stack_kernels.answer(shelf, fused.policy, array(raw), *cut, fused.horizon, self.scratch, array(logits))
+        return logits
 
     def _one_by_one(self, raw: Tensor, hidden: Tensor, starts: Tensor) -> Answer:
         """Each policy about its own rows."""
