@@ -7,7 +7,7 @@ silent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from holdfast.runs.history import FIRST, History
@@ -96,9 +96,15 @@ def flat_return(history: History) -> Found:
     late = history.column(name, FIRST)
     if history.share < 0.25 or late is None or len(early) < FIRST or history.iteration < 2 * FIRST:
         return
-    error = ((stdev(early) ** 2 + stdev(late) ** 2) / FIRST) ** 0.5
+    error = ((variance(early) + variance(late)) / FIRST) ** 0.5
     if abs(fmean(late) - fmean(early)) <= 2.0 * error:
         yield "", {"first": fmean(early), "now": fmean(late), "standard_error": error}
+
+
+def variance(values: list[float]) -> float:
+    """That of `statistics` computes in fractions, which takes half a millisecond."""
+    middle = fmean(values)
+    return sum((value - middle) ** 2 for value in values) / (len(values) - 1)
 
 
 def no_better_than_random(history: History) -> Found:
