@@ -60,7 +60,7 @@ class Body(nn.Module):
 
     def forward(self, obs: Tensor) -> Tensor:
         if self.is_image:
-            obs = obs.float() / 255.0
+            obs = obs.to(torch.float32, copy=True).div_(255.0)  # in place: 30 MB less to ask the system for
         if self.convolutions is not None:
             obs = self.convolutions(obs.permute(0, 3, 1, 2))
         x = obs.flatten(1)
