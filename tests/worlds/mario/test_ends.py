@@ -8,7 +8,7 @@ import pytest
 from holdfast.worlds.mario import facts, play
 from holdfast.worlds.mario.actions import BITS
 from holdfast.worlds.mario.errors import NoEpisodeEnds
-from holdfast.worlds.mario.frames import enter_room
+from holdfast.worlds.mario.frames import enter_room, go_round
 from holdfast.worlds.mario.own_cartridge import BONUS_EXIT_X, FLAG_X, MAZE_X, WARP_X
 from holdfast.worlds.mario.play import REASONS
 from tests.worlds.mario.bot import RUN, bot, held, own_world, played, press
@@ -64,6 +64,15 @@ def test_a_maze_sends_back() -> None:
     assert reason_of(ended) == "stagnation" and ended["loops"][0] == 1  # no new ground after the loop
     assert ended["rooms"][0] == 1  # where a maze goes on is like another room
     assert ended["paid_end"][0] == 0.0
+
+
+def test_a_second_loop_of_the_same_room_ends_also_where_the_first_leads_on() -> None:
+    ended = played(own_world(stages="4-4", maze_rule="continue", stagnation_steps=5000))
+    assert reason_of(ended) == "maze" and ended["loops"][0] == 2 and ended["rooms"][0] == 1
+    assert ended["terminated"][0] and ended["paid_end"][0] < 0.0
+    track = np.zeros(play.TRACK_COLUMNS, np.int64)
+    assert not go_round(track) and go_round(track) and track[play.ROOMS] == 1
+    assert not enter_room(track, 900, True) and not go_round(track), "a pipe ahead is a new room with a loop of its own"
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def lost(row):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def over(row, track, rules, looped):  # type: ignore[no-untyped-def]
+def over(row, track, rules, astray):  # type: ignore[no-untyped-def]
     """Why the episode is over, or GOES_ON; the first that holds."""
     if facts.flag_reached(row):
         return np.int64(FLAG)
@@ -84,7 +84,7 @@ def over(row, track, rules, looped):  # type: ignore[no-untyped-def]
         return np.int64(CASTLE)
     if track[DEAD] and (not rules.whole_game or facts.game_over(row)):
         return track[CAUSE]
-    if looped and rules.maze_ends:
+    if astray:
         return np.int64(MAZE)
     if row[facts.MODE] == facts.PLAY and facts.stage_number(row) != track[STAGE_NUMBER]:
         return np.int64(WARP)
@@ -107,10 +107,13 @@ def enter_room(track, now, castle):  # type: ignore[no-untyped-def]
 
 @inlined
 def go_round(track):  # type: ignore[no-untyped-def]
-    """A loop that does not end the episode: the same ground again, and maybe the way on (in 8-4 the pipe behind it)."""
-    track[ROOMS] += 1 - track[LOOPED]
-    track[STAGNANT] *= track[LOOPED]
-    track[LOOPED] = 1
+    """The same ground again, and maybe the way on (in 8-4 the pipe behind the loop); True the second time."""
+    again = track[LOOPED] == 1
+    if not again:
+        track[ROOMS] += 1
+        track[STAGNANT] = 0
+        track[LOOPED] = 1
+    return again
 
 
 @inlined
@@ -132,21 +135,21 @@ def watch(row, track, rules):  # type: ignore[no-untyped-def]
     died = note_death(row, track)
     if row[facts.MODE] == facts.PLAY and row[facts.TASK] != facts.RUNNING:
         track[LOADING] = 1
-    dx, clock_change, ground, looped = np.int64(0), np.int64(0), np.int64(0), False
+    dx, clock_change, ground, looped, astray = np.int64(0), np.int64(0), np.int64(0), False, False
     controlled = facts.in_control(row) and not facts.below_screen(row)
     if controlled:
         now, ticks = facts.x(row), facts.clock(row)
         track[DEAD] = 0
         castle = facts.in_castle(row)
         if track[LOADING]:
-            looped = enter_room(track, now, castle)
+            looped = astray = enter_room(track, now, castle)
         elif track[TRACKED]:
             dx, clock_change = now - track[LAST_X], ticks - track[LAST_CLOCK]
             looped = facts.looped(track[LAST_X], now)
             if rules.maze_ends:
-                looped = looped or facts.wrong_turn(row)
+                looped = astray = looped or facts.wrong_turn(row)
             elif looped:
-                go_round(track)
+                astray = go_round(track)
         ground = max(now - track[ROOM_BEST_X], 0) if now <= LARGEST_X else np.int64(0)
         track[ROOM_BEST_X] += ground
         if abs(dx) > FASTEST_PX:  # moved by the game
@@ -159,7 +162,7 @@ def watch(row, track, rules):  # type: ignore[no-untyped-def]
     track[TRACKED] = 1 if controlled else 0
     track[GROUND] += ground
     distance = ground if rules.distance_mode == BEST else max(dx, 0) if rules.distance_mode == POSITIVE else dx
-    return over(row, track, rules, looped), frame_points(dx, clock_change, died), distance
+    return over(row, track, rules, astray), frame_points(dx, clock_change, died), distance
 
 
 @kernel

@@ -46,7 +46,9 @@ class MarioSettings:
     )
     stagnation_terminal: bool = option(False, "standing still ends the episode for good: nothing of worth follows")
     maze_rule: Literal["end", "continue"] = option(
-        "end", "being sent back by a maze, or certain to be, ends the episode, or only counts"
+        "end",
+        "end: being sent back by a maze, or certain to be, ends the episode; continue: the first loop of a room leads "
+        "on, the second or a pipe to old ground ends it",
     )
     skip_busy: bool = option(True, "loading and pipes pass within the step that led there")
     alarm: Literal["stop", "warn"] = option(
