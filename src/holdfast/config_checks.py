@@ -115,6 +115,8 @@ def _learner_problems(config: Config) -> list[str]:
             f"learner.replay = true replays single steps, policy.core = {config.policy.core} needs whole episodes: "
             "use one of the two"
         )
+    if config.starts.backward and config.starts.along:
+        problems.append("starts.backward and starts.along both say where on the way episodes begin: use one of the two")
     if config.starts.imitate > 0.0 and config.policy.core != "none":
         problems.append(
             f"starts.imitate = {config.starts.imitate:g} shows single moments, policy.core = {config.policy.core} "

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
-from holdfast.curriculum.backward import LONGEST_STEP, PATIENCE, TRIES, WINDOW, Backward
+from holdfast.curriculum.backward import LONGEST_STEP, PATIENCE, TRIES, WINDOW, Along, Backward
 from holdfast.curriculum.starts import StartsSettings
 from tests.curriculum.test_starts import KEYS, standing
 
 LENGTH = 200
 
 
-def following(share: float = 1.0) -> Backward:
-    found = Backward(StartsSettings(share=share, explore=1, backward=True), 8)
+def following(share: float = 1.0, kind: type[Backward] = Backward) -> Backward:
+    found = kind(StartsSettings(share=share, explore=1, backward=True), 8)
     found.follow([(0, 10 * number, {"console": np.full((1, 1), number, np.uint8)}) for number in range(LENGTH)])
     return found
 
@@ -71,11 +72,22 @@ def test_without_a_way_places_are_chosen_as_ever() -> None:
     assert len(led.moments) == LENGTH, "a way is not mixed with other moments"
 
 
-def test_saving_loses_nothing() -> None:
-    first = following()
+def test_along_a_way_episodes_begin_anywhere_on_it_whatever_came_of_them() -> None:
+    found = following(kind=Along)
+    begun = practise(found, 200, cleared=False) + practise(found, 200, cleared=True)
+    quarters = np.bincount(np.array(begun) * 4 // LENGTH, minlength=4)
+    assert quarters.min() > 70 and found.way_left == 0.0
+    unled = Along(StartsSettings(share=1.0, explore=1, along=True), 8)
+    unled.keep(*standing((1, 0, 70)))
+    assert unled.draw(np.array([0]), KEYS, np.arange(8)), "without a way as ever"
+
+
+@pytest.mark.parametrize("kind", [Backward, Along])
+def test_saving_loses_nothing(kind: type[Backward]) -> None:
+    first = following(kind=kind)
     practise(first, 3 * TRIES, cleared=True)
     first.draw(np.arange(8), KEYS, np.arange(8))
-    again = Backward(first.settings, 8)
+    again = kind(first.settings, 8)
     again.restore(json.loads(json.dumps(first.facts())), first.arrays())
     assert again.facts() == first.facts()
     assert practise(again, 50, cleared=True) == practise(first, 50, cleared=True)

@@ -107,9 +107,9 @@ def test_without_a_frontier_all_of_the_way_comes_in_turn_and_it_fades() -> None:
     assert not learner.optimizer.gradients.any()
 
 
-@pytest.mark.parametrize("backward", ["true", "false"])
-def test_a_run_that_imitates_resumes_exactly(tmp_path: Path, backward: str) -> None:
-    options = {**OWN, "world.max_steps": "600", "starts.explore": "60000", "starts.backward": backward}
+@pytest.mark.parametrize("way", [{"starts.backward": "true"}, {"starts.along": "true"}, {}])
+def test_a_run_that_imitates_resumes_exactly(tmp_path: Path, way: dict[str, str]) -> None:
+    options = {**OWN, "world.max_steps": "600", "starts.explore": "60000", **way}
     options |= {"starts.imitate": "0.5", "run.iterations": "10"}
     whole, _ = finished_run(tmp_path, "mario", **options)
     run, config = stopped_run(tmp_path, "mario", 4, **options)
@@ -119,6 +119,13 @@ def test_a_run_that_imitates_resumes_exactly(tmp_path: Path, backward: str) -> N
     assert event["ways_to_the_end"] > 0
     rows = read_lines(whole.folder / "metrics.jsonl")
     assert rows[-1]["starts.agreement"] > rows[0]["starts.agreement"] > 0.0
+
+
+def test_one_place_on_the_way_is_chosen_in_one_way() -> None:
+    words = ["--starts.share", "0.5", "--starts.explore", "9", "--starts.backward", "true", "--starts.along", "true"]
+    config, explicit = load_config("mario", [*words, "--world.rom", "own"])
+    with pytest.raises(ConfigError, match=r"starts\.backward and starts\.along both say"):
+        check_against_world(config, explicit, spec_of(config))
 
 
 def test_a_policy_with_a_memory_is_refused() -> None:

@@ -100,3 +100,22 @@ class Backward(Starts):
         super().restore(facts, arrays)
         for name in OF_THE_WAY:
             setattr(self, name, facts["way"][name])
+
+
+@dataclass
+class Along(Backward):
+    """Anywhere on the way, from the beginning on: every stretch is practised at once, as imitating it needs."""
+
+    def follow(self, way: list[tuple[int, int, dict[str, np.ndarray]]]) -> None:
+        super().follow(way)
+        self.frontier = 0
+
+    def _decide(self) -> None:
+        self.tried, self.won = 0, 0
+
+    def _chooser(self) -> Callable[[float, float], Moment]:
+        return (
+            super()._chooser()
+            if not self.follows
+            else lambda _, item_at: self.moments[int(item_at * len(self.moments))]
+        )

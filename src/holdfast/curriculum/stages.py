@@ -16,7 +16,7 @@ import numpy as np
 
 from holdfast.config import Config
 from holdfast.curriculum.adaptive import Adaptive, adapted, make_adaptive, positive_share
-from holdfast.curriculum.backward import Backward
+from holdfast.curriculum.backward import Along, Backward
 from holdfast.curriculum.bootstrap import BootstrapState, Log, after_log
 from holdfast.curriculum.deck_files import Source, write_deck
 from holdfast.curriculum.exploring import Explorer
@@ -47,7 +47,8 @@ class StageCurriculum(Curriculum):
 
     def __init__(self, config: Config, folder: Path, tell: Tell) -> None:
         self.config, self.folder, self.tell = config, folder, tell
-        self.starts = (Backward if config.starts.backward else Starts)(config.starts, config.rollout.lanes)
+        kind = Along if config.starts.along else Backward if config.starts.backward else Starts
+        self.starts: Starts = kind(config.starts, config.rollout.lanes)
         self.deal = self._deal if config.starts.share > 0.0 else None
         self.adaptive = adaptive_of(config)
         self.adapts = {channel.name for channel in self.adaptive.channels if channel.on}
@@ -69,7 +70,7 @@ class StageCurriculum(Curriculum):
 
     def meet(self, learners: Mapping[str, Learner]) -> None:
         if self.config.starts.imitate > 0.0:
-            backward = self.starts if isinstance(self.starts, Backward) else None
+            backward = self.starts if isinstance(self.starts, Backward) and self.config.starts.backward else None
             self.imitation = Imitation(learners["player"], self.config.starts.imitate, backward)
 
     def _take(self, world: World) -> None:
@@ -99,7 +100,7 @@ class StageCurriculum(Curriculum):
         scratch = Mario(settings, config.rollout.lanes, config.run.seed + SCRATCH_SEED, self.world.threads)
         explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), config.starts.reach_px)
         found = explorer.go(config.starts.explore)
-        way = explorer.way() if found.ends and (self.config.starts.backward or self.imitation is not None) else []
+        way = explorer.way() if found.ends and (isinstance(self.starts, Backward) or self.imitation is not None) else []
         if self.imitation is not None and way:
             self.imitation.take(way)
         if isinstance(self.starts, Backward) and way:

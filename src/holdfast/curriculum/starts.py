@@ -59,6 +59,11 @@ class StartsSettings:
         "begin along one explored way to the end, near its end first and ever earlier as that works",
         only=("starts.explore", MORE_THAN_0),
     )
+    along: bool = option(
+        False,
+        "begin anywhere along one explored way to the end",
+        only=("starts.explore", MORE_THAN_0),
+    )
     move_on: float = option(
         0.5,
         "share of episodes from the frontier that must clear the stage before they begin earlier",
