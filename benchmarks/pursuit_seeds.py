@@ -1,6 +1,6 @@
 """The published pursuit experiments over seeds, in pieces: what is finished is not run again, what was cut is resumed.
 
-    python benchmarks/pursuit_seeds.py RUNS v x z1 z2 --seeds 10
+    python benchmarks/pursuit_seeds.py RUNS v x z1 z2 v+balance --seeds 10
     python benchmarks/pursuit_seeds.py RUNS v v+warmup v+balance z1 z1+ewc z1+rnd z2 --seeds 10
 
 Arms are presets, some with one factor changed. Sight is flat and masked in a 10 x 10 m arena, actions are held for
@@ -45,6 +45,7 @@ MEASURES = ("change", "outside", "level", "rollbacks", "forgotten", "cells", "es
 QUESTIONS = (  # measure, arm, arm with one factor more
     ("change", "v", "v+warmup"),
     ("change", "v", "z1"),
+    ("change", "v+balance", "z1"),
     ("level", "v", "v+balance"),
     ("level", "v", "z1"),
     ("forgotten", "z1", "z1+ewc"),

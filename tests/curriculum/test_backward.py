@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from holdfast.curriculum.backward import LONGEST_STEP, PATIENCE, TRIES, WINDOW, Along, Backward
+from holdfast.curriculum.backward import LONGEST_STEP, PATIENCE, STRETCH, TRIES, WINDOW, Along, Backward
 from holdfast.curriculum.starts import StartsSettings
 from tests.curriculum.test_starts import KEYS, standing
 
@@ -72,14 +72,32 @@ def test_without_a_way_places_are_chosen_as_ever() -> None:
     assert len(led.moments) == LENGTH, "a way is not mixed with other moments"
 
 
-def test_along_a_way_episodes_begin_anywhere_on_it_whatever_came_of_them() -> None:
+def test_along_a_way_episodes_begin_most_where_it_is_open_what_comes_of_them() -> None:
     found = following(kind=Along)
-    begun = practise(found, 200, cleared=False) + practise(found, 200, cleared=True)
-    quarters = np.bincount(np.array(begun) * 4 // LENGTH, minlength=4)
-    assert quarters.min() > 70 and found.way_left == 0.0
+    begun = np.array(practise(found, 200, cleared=False))
+    assert np.bincount(begun * 4 // LENGTH, minlength=4).min() > 30 and found.way_left == 0.0, "everywhere at first"
+    for stretch, tally in found.tallies.items():  # the first half always leads on, the last quarter never does
+        tally.tried, tally.won = 20.0, 20.0 if stretch < 6 else 10.0 if stretch < 9 else 0.0
+    begun = np.array(practise(found, 20, cleared=False))
+    assert ((begun >= 6 * STRETCH) & (begun < 9 * STRETCH)).mean() > 0.5
+    for _ in range(100):
+        found.keep(*standing((1, 0, 70)))
+    assert found.tallies[0].tried < 0.01 and len(found.moments) == LENGTH
     unled = Along(StartsSettings(share=1.0, explore=1, along=True), 8)
     unled.keep(*standing((1, 0, 70)))
     assert unled.draw(np.array([0]), KEYS, np.arange(8)), "without a way as ever"
+
+
+def test_along_a_way_the_next_room_is_success() -> None:
+    found = following(kind=Along)
+    for room in (0, 1):
+        found.draw(np.array([0]), KEYS, np.full(8, room))
+        moment = found.begun[0]
+        assert moment is not None
+        tally = found.tallies[moment.place // STRETCH]
+        before = tally.won
+        found.ended(0, False, room, 5000)
+        assert tally.won == before + room
 
 
 @pytest.mark.parametrize("kind", [Backward, Along])

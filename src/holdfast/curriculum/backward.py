@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.curriculum.starts import Moment, Starts
+from holdfast.curriculum.starts import Moment, Starts, Tally
 from holdfast.worlds.api import Situation
 
 LONGEST_STEP = 16  # moments by which the frontier moves at most; a moment is a step of the world
 WINDOW = 4  # moments from the frontier on that are practised, at least
 REVIEW = 0.2  # of episodes begin somewhere later on the way
 TRIES = 24  # episodes from the window until the next decision
+STRETCH = 16  # moments of a way that are judged together
+LEAST = 0.02  # weight of a stretch that always or never leads on; 0.25 is the most
 PATIENCE = 3  # decisions against it until the frontier goes half a step towards the end again
 
 OF_THE_WAY = ("follows", "frontier", "step", "tried", "won", "misses")
@@ -104,18 +106,38 @@ class Backward(Starts):
 
 @dataclass
 class Along(Backward):
-    """Anywhere on the way, from the beginning on: every stretch is practised at once, as imitating it needs."""
+    """Anywhere on the way from the beginning on, most where it is open whether the next room is reached."""
 
     def follow(self, way: list[tuple[int, int, dict[str, np.ndarray]]]) -> None:
         super().follow(way)
         self.frontier = 0
+        self.tallies = {number: Tally() for number in range(-(-len(way) // STRETCH))}
+
+    def keep(self, standing: np.ndarray, situations: Situation) -> None:
+        if self.follows:
+            self.forget()
+        else:
+            super().keep(standing, situations)
+
+    def ended(self, lane: int, cleared: bool, room: int, room_x: int, looped: bool = False) -> None:
+        moment = self.begun[lane]
+        if self.follows and moment is not None:
+            tally = self.tallies[moment.place // STRETCH]
+            tally.tried += 1.0
+            tally.won += float(cleared or room > moment.room)
+        super().ended(lane, cleared, room, room_x, looped)
 
     def _decide(self) -> None:
         self.tried, self.won = 0, 0
 
     def _chooser(self) -> Callable[[float, float], Moment]:
-        return (
-            super()._chooser()
-            if not self.follows
-            else lambda _, item_at: self.moments[int(item_at * len(self.moments))]
-        )
+        if not self.follows:
+            return super()._chooser()
+        weights = np.array([tally.weight for tally in self.tallies.values()]) ** self.settings.focus + LEAST
+        ends = np.cumsum(weights / weights.sum())
+
+        def choose(stretch_at: float, item_at: float) -> Moment:
+            first = min(int(np.searchsorted(ends, stretch_at, "right")), len(ends) - 1) * STRETCH
+            return self.moments[first + int(item_at * min(STRETCH, len(self.moments) - first))]
+
+        return choose

@@ -61,7 +61,7 @@ class StartsSettings:
     )
     along: bool = option(
         False,
-        "begin anywhere along one explored way to the end",
+        "begin anywhere along one explored way to the end, most where the next room is reached now and then",
         only=("starts.explore", MORE_THAN_0),
     )
     move_on: float = option(
@@ -138,6 +138,10 @@ class Starts:
             room, x, y = (int(number) for number in standing[lane, 1:])
             rows = {name: array[lane : lane + 1] for name, array in situations.rows.items()}
             self._add(Moment(self.bin_of(room, x, y), room, x, rows))
+        self.forget()
+
+    def forget(self) -> None:
+        """Earlier results count less."""
         for tally in self.tallies.values():
             tally.tried *= self.settings.forget
             tally.won *= self.settings.forget
