@@ -53,6 +53,18 @@ def test_an_interrupted_series_goes_on_and_ends_like_one_that_was_not(tmp_path: 
     assert "| 1-2 |" in (tmp_path / "stopped/results/table.md").read_text()
 
 
+def test_a_stage_may_begin_with_weights_of_its_own(tmp_path: Path) -> None:
+    first = series_config(tmp_path, "1-1")
+    assert Series(first, "mario-levels", Quiet, print).go() == 0
+    weights = str(tmp_path / "mario-levels/1-1-round1")
+    config = series_config(tmp_path / "later", "1-2")
+    config = dataclasses.replace(
+        config, series=dataclasses.replace(config.series, stages={"1-2": {"run.init": weights}})
+    )
+    assert Series(config, "mario-levels", Quiet, print).go() == 0
+    assert Run(tmp_path / "later/mario-levels/1-2-round1").describe()["config"]["run"]["init"] == weights
+
+
 def test_rounds_go_through_what_is_not_solved_in_the_order_of_the_stages(tmp_path: Path) -> None:
     series = Series(series_config(tmp_path, "1-2,1-1,1-3"), "mario-levels", Quiet, print)
     assert [attempt.name for attempt in series.attempts()][:3] == ["1-2-round1", "1-1-round1", "1-3-round1"]

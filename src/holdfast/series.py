@@ -119,12 +119,12 @@ class Series:
 
     def _first_weights(self, stage: str) -> str:
         """Of the stage's kept policy, if it ever cleared the stage and is made like the series' policies; else those
-        the series is told to begin with."""
+        the stage or the series is told to begin with."""
         row, kept = self.rows.get(stage), self.results / f"{stage}{ENDING}"
         known = self.config.series.go_on and row is not None and row["rate"] > 0
         if known and take_down(kept).config.policy == self.config.policy:
             return str(kept)
-        return self.config.run.init
+        return str(self.config.series.stages.get(stage, {}).get("run.init", self.config.run.init))
 
     def _finish(self, run: Run, go: Callable[[Watch], Result]) -> int:
         try:
