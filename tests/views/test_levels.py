@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from holdfast.cli import run as holdfast
+from holdfast.config_reading import load_config
 from holdfast.errors import ConfigError
 from holdfast.runs.folder import Run
+from holdfast.views.judge import planned
 from holdfast.views.levels import level_row
 from holdfast.worlds.api import Episodes
 from holdfast.worlds.mario.play import DEATH, FLAG, PIT
+from holdfast.worlds.registry import make_world
 from tests.conftest import finished_run
 
 
@@ -60,3 +63,25 @@ def test_other_worlds_have_no_stages(tmp_path: Path) -> None:
     run, _ = finished_run(tmp_path, "template")
     with pytest.raises(ConfigError, match="only the world mario"):
         holdfast(["play", str(run.folder), "--stage", "1-1", "--video", str(tmp_path / "x.gif")])
+
+
+@pytest.mark.parametrize(("level", "spawn_max", "obstacles"), [("0", 5.0, 0.0), ("6", 8.0, 3.0), ("top", 15.0, 3.0)])
+def test_a_level_of_self_play_is_filmed_as_it_is_trained(level: str, spawn_max: float, obstacles: float) -> None:
+    config, _ = load_config("pursuit-v", [])
+    world = make_world("pursuit", config.evaluation_world, 1, seed=1)
+    plan = planned(config, world, level)
+    assert plan.level["spawn_max"] == spawn_max and plan.level["obstacles"] == obstacles
+    world.plan(np.arange(1), plan)
+    world.reset()
+    assert world.arrays()["n_circles"][0] == obstacles
+
+
+def test_levels_that_a_run_does_not_have_are_refused(tmp_path: Path) -> None:
+    config, _ = load_config("pursuit-v", [])
+    world = make_world("pursuit", config.evaluation_world, 1, seed=1)
+    for level in ("21", "-1", "topp"):
+        with pytest.raises(ConfigError, match=f"--level {level}: must be top or a number from 0 to 20"):
+            planned(config, world, level)
+    run, _ = finished_run(tmp_path, "template")
+    with pytest.raises(ConfigError, match="only runs of self-play have levels"):
+        holdfast(["play", str(run.folder), "--level", "top", "--video", str(tmp_path / "x.gif")])

@@ -20,7 +20,7 @@ from holdfast.runs.reopen import config_of, load_learners
 from holdfast.runs.shelf import ENDING, Shelved, on_shelf, shelves, take_down
 from holdfast.runs.supervised import supervised
 from holdfast.state import ACTIONS, torch_generator
-from holdfast.worlds.api import Act, World
+from holdfast.worlds.api import Act, Plan, World
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.workers.supervisor import Supervisor
 
@@ -92,6 +92,8 @@ def film(kept: Kept, arguments: argparse.Namespace) -> Path:
         world = make_world(config.world_name, _filmed_settings(config, arguments.stage), 1, 0, threads, supervisor)
         try:
             act = _captioned(world, _chosen_policy(kept, world, arguments))
+            if arguments.level is not None:
+                world.plan(np.arange(1), planned(config, world, arguments.level))
             return write_video(path, episode_frames(world, act, key), fps=arguments.fps)
         finally:
             world.close()
@@ -103,6 +105,20 @@ def _filmed_settings(config: Config, stage: str | None) -> Any:
     if config.world_name != "mario":
         raise ConfigError([f"--stage {stage}: only the world mario has stages, this run is of {config.world_name}"])
     return dataclasses.replace(config.evaluation_world, stages=stage)
+
+
+def planned(config: Config, world: World, level: str) -> Plan:
+    """How an episode of a level begins."""
+    from holdfast.selfplay.ladder import Ladder
+
+    if config.duel.mode == "off":
+        raise ConfigError([f"--level {level}: only runs of self-play have levels, this one is of {config.world_name}"])
+    ladder = Ladder(config, world.spec)
+    if level == "top":
+        return ladder.plan(ladder.top)
+    if not level.isdecimal() or int(level) > ladder.top:
+        raise ConfigError([f"--level {level}: must be top or a number from 0 to {ladder.top}"])
+    return ladder.plan(int(level))
 
 
 def _captioned(world: World, act: Act) -> Act:

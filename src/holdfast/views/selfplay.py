@@ -72,10 +72,15 @@ def show_crossplay(runs: list[Run], duels: int, as_json: bool) -> int:
         print(json.dumps({**facts, "picture": str(picture)}))
         return 0
     console = Console()
-    table = Table(f"{names[0]} \\ {names[1]}", *found.columns, "rating")
+    title = f"wins of the {names[0]} in per cent, against each {names[1]}"
+    table = Table("", "rating", title=title, box=None, padding=(0, 1, 0, 0))
+    table.columns[0].min_width, table.columns[1].min_width = max(map(len, found.rows)), len("rating")
+    for number in range(len(found.columns)):
+        table.add_column(str(number + 1), justify="right", min_width=3)
     for name, row in zip(found.rows, found.rates, strict=True):
-        table.add_row(name, *(f"{rate:.2f}" for rate in row), f"{facts['row_ratings'][name]:+.0f}")
+        table.add_row(name, f"{facts['row_ratings'][name]:+.0f}", *(f"{rate:.0%}"[:-1] for rate in row))
     console.print(table)
+    console.print(", ".join(f"{number + 1} {name}" for number, name in enumerate(found.columns)), highlight=False)
     console.print(
         f"value {facts['value']:.3f}; circles in {facts['circular_share']:.0%} of pairs; the newest pair can be beaten "
         f"by at least {facts['newest_gap_at_least']:.3f} from within this table",
