@@ -15,7 +15,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from holdfast.config import Config, to_json
+from holdfast.config import Config, RunConfig, to_json
 from holdfast.config_reading import from_json
 from holdfast.disk import replace_file
 from holdfast.errors import CheckpointError
@@ -58,7 +58,11 @@ def shelve(path: Path, config: Config, learners: Mapping[str, Learner], facts: M
             moments = getattr(learner, part)
             if moments is not None:
                 arrays |= {f"{role}/{part}/{name}": np.array(array) for name, array in moments.arrays().items()}
-    about = {"config": json.dumps(to_json(config)), "facts": json.dumps(dict(facts))}
+    elsewhere = dataclasses.replace(config.run, root=RunConfig().root, init="")  # folders of this machine
+    about = {
+        "config": json.dumps(to_json(dataclasses.replace(config, run=elsewhere))),
+        "facts": json.dumps(dict(facts)),
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, save(arrays, metadata=about))
 
