@@ -11,6 +11,7 @@ from typing import Any
 
 from holdfast.config import FORMAT, Config, flat, known_options, sections_for
 from holdfast.config_checks import without_effect
+from holdfast.curriculum.bootstrap import BUNDLE
 from holdfast.errors import ConfigError, nearest
 from holdfast.learner.precision import chosen_precision
 from holdfast.options import from_text, from_toml, kind_name, out_of_bounds
@@ -161,8 +162,11 @@ def _read(
     reader.take_table(table, where)
     for key, text in texts.items():
         reader.take(key, text, "command line", is_text=True)
-    config = Config(world_name, **{name: reader.section(name) for name in reader.sections})
     explicit = frozenset(texts) & reader.known.keys() if complete else frozenset(reader.values)
+    if reader.values.get("bootstrap.enabled"):
+        known = {key: value for key, value in BUNDLE.items() if key in reader.known}
+        reader.values = {**known, **reader.values}
+    config = Config(world_name, **{name: reader.section(name) for name in reader.sections})
     explicit -= _overruled(reader, frozenset(texts))
     problems = reader.problems + without_effect(config, explicit, {}) + _evaluation_problems(config)
     if config.rollout.overlap and config.rollout.lag == 0 and (complete or "rollout.lag" in explicit):

@@ -4,6 +4,7 @@ every rule that waits for a run without progress fires within seconds."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from holdfast.config import Config
 from holdfast.curriculum.adaptive import CHANNELS
@@ -52,7 +53,7 @@ def _adapts(config: Config) -> list[str]:
 
 
 def _early(rules: BootstrapRules) -> BootstrapRules:
-    changes: dict[str, int] = {}
+    changes: dict[str, Any] = {}
     for rule, when in zip(RULES, ("auto_threshold", "adaptive_logs", "secondary_threshold"), strict=True):
         if getattr(rules, when) > 0:
             changes |= {when: 1, f"{rule}_steps": FORCED_STEPS}

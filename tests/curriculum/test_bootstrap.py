@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.config import to_json
+from holdfast.config_checks import check_against_world
+from holdfast.config_reading import from_json, load_config
 from holdfast.curriculum.bootstrap import BootstrapRules, BootstrapState, Log, Order, after_log, checked
 from holdfast.errors import ConfigError
+from holdfast.views.dry_run import spec_of
 
 
 def orders_of(rules: BootstrapRules, logs: list[Log]) -> list[tuple[int, Order]]:
@@ -61,3 +65,22 @@ def test_secondary_does_not_judge_by_its_first_log() -> None:
 def test_half_set_rules_are_refused(rules: BootstrapRules) -> None:
     with pytest.raises(ConfigError):
         checked(rules)
+
+
+def test_the_bundle_fills_in_what_was_not_said() -> None:
+    config, explicit = load_config("mario-1-1", ["--bootstrap.enabled", "true", "--world.probe_steps", "8"])
+    world, rules = config.world, config.bootstrap
+    assert (world.script, world.distance_weight) == ("RIGHT+B:240,RIGHT+A+B:60", 0.12)
+    assert (world.scale_start, world.scale_final, world.scale_anneal) == (0.25, 0.12, 80_000)
+    assert (rules.auto_threshold, rules.auto_steps) == (120, 1024) and rules.on
+    assert world.probe_steps == 8, "what was said stays"
+    assert "world.script" not in explicit
+    assert load_config("mario-1-1", [])[0].world.script == ""
+    again = from_json(to_json(config), "run.json")[0]
+    assert again == config
+
+
+def test_the_bundle_is_refused_where_nothing_reads_it() -> None:
+    with pytest.raises(ConfigError, match="bootstrap"):
+        config, explicit = load_config("template", ["--bootstrap.enabled", "true"])
+        check_against_world(config, explicit, spec_of(config))

@@ -13,12 +13,25 @@ from holdfast.errors import ConfigError
 from holdfast.options import MORE_THAN_0, option
 
 SECONDARY = ("bootstrap.secondary_threshold", MORE_THAN_0)
+BUNDLE = {  # what `bootstrap.enabled` fills in where nothing else was said
+    "world.distance_weight": 0.12,
+    "world.scale_start": 0.25,
+    "world.scale_final": 0.12,
+    "world.scale_anneal": 80_000,
+    "world.script": "RIGHT+B:240,RIGHT+A+B:60",
+    "world.probe_steps": 24,
+    "bootstrap.auto_threshold": 120,
+    "bootstrap.auto_steps": 1024,
+}
 
 
 @dataclass(frozen=True)
 class BootstrapRules:
     """Lanes are forced forward for a while when a run makes no ground; 0 turns a rule off."""
 
+    enabled: bool = option(
+        False, "fill in a script, a probe, larger rewards at first and the rule `auto`, each unless set otherwise"
+    )
     auto_threshold: int = option(0, "from this iteration on, one without any new ground forces all lanes, once", low=0)
     auto_steps: int = option(0, "for so many steps", low=0)
     adaptive_logs: int = option(0, "so many iterations in a row without new ground force all lanes, once", low=0)
