@@ -6,14 +6,13 @@ python examples/demo.py [--section.key value ...]
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 
 from holdfast.config_checks import check_against_world
 from holdfast.config_reading import load_config
 from holdfast.runs.folder import command_line, create_run
 from holdfast.train import train
 from holdfast.views.dry_run import spec_of
-from holdfast.views.judge import film, find_policy
+from holdfast.views.judge import Film, film, find_policy
 from holdfast.views.report import write_report
 from holdfast.views.terminal import make_watch
 
@@ -26,8 +25,7 @@ def main(options: list[str]) -> None:
     if result.outcome == "interrupted":
         sys.exit(result.exit_status)
     print("filming one held-out episode ...", flush=True)
-    wanted = Namespace(video=None, episode=0, policy="learned", fps=20, checkpoint="latest", sampled=False, stage=None)
-    video = film(find_policy(run.name, config.run.root), wanted)
+    video = film(find_policy(run.name, config.run.root), Film())
     print(f"video:  {video}")
     print(f"report: {write_report(run.folder)}")
 

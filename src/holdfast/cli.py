@@ -186,14 +186,15 @@ def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 
 def play_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.views.judge import film, film_rom, find_policy
+    from holdfast.views.judge import Film, film, film_rom, find_policy
 
     if arguments.run == "rom":
         print(f"video: {film_rom(arguments.rom, arguments.inputs, arguments.video)}")
         return 0
     if arguments.rom is not None or arguments.inputs is not None:
         raise ConfigError([f"{arguments.rom or '--inputs'} goes with: holdfast play rom FILE --inputs SCRIPT"])
-    print(f"video: {film(find_policy(arguments.run, arguments.root), arguments)}")
+    wanted = Film(**{name: getattr(arguments, name) for name in Film.__dataclass_fields__})
+    print(f"video: {film(find_policy(arguments.run, arguments.root), wanted)}")
     return 0
 
 

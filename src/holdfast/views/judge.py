@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
@@ -80,21 +79,35 @@ def judge(kept: Kept, checkpoint: str, episodes: int, sampled: bool) -> tuple[di
     return {name: summary(table, score) for name, table in played.items()}, score
 
 
-def film(kept: Kept, arguments: argparse.Namespace) -> Path:
+@dataclasses.dataclass(frozen=True)
+class Film:
+    """What is to be filmed, and how."""
+
+    video: str | None = None  # .mp4 or .gif; None: play.mp4 in the run's media folder
+    episode: int = 0  # of the held-out ones
+    stage: str | None = None
+    level: str | None = None
+    policy: str = "learned"
+    checkpoint: str = "latest"
+    sampled: bool = False
+    fps: int = 20
+
+
+def film(kept: Kept, wanted: Film) -> Path:
     """One held-out episode as a video file."""
     from holdfast.views.video import episode_frames, write_video
 
     config = kept.config
-    key = evaluation_keys(config.evaluation.seed, HELD_OUT, arguments.episode + 1)[-1]
-    path = Path(arguments.video) if arguments.video else kept.media / "play.mp4"
+    key = evaluation_keys(config.evaluation.seed, HELD_OUT, wanted.episode + 1)[-1]
+    path = Path(wanted.video) if wanted.video else kept.media / "play.mp4"
     with supervised(config, kept.run) as supervisor:
         threads = config.rollout.threads
-        world = make_world(config.world_name, _filmed_settings(config, arguments.stage), 1, 0, threads, supervisor)
+        world = make_world(config.world_name, _filmed_settings(config, wanted.stage), 1, 0, threads, supervisor)
         try:
-            act = _captioned(world, _chosen_policy(kept, world, arguments))
-            if arguments.level is not None:
-                world.plan(np.arange(1), planned(config, world, arguments.level))
-            return write_video(path, episode_frames(world, act, key), fps=arguments.fps)
+            act = _captioned(world, _chosen_policy(kept, world, wanted))
+            if wanted.level is not None:
+                world.plan(np.arange(1), planned(config, world, wanted.level))
+            return write_video(path, episode_frames(world, act, key), fps=wanted.fps)
         finally:
             world.close()
 
@@ -147,13 +160,11 @@ def film_rom(rom: str | None, inputs: str | None, video: str | None) -> Path:
     return write_video(Path(video), play(Path(rom), Path(inputs)), fps=round(FRAMES_PER_S))
 
 
-def _chosen_policy(kept: Kept, world: World, arguments: argparse.Namespace) -> Act:
-    if arguments.policy == "learned":
-        return learned_actor(kept.config, kept.load(arguments.checkpoint), arguments.sampled)
+def _chosen_policy(kept: Kept, world: World, wanted: Film) -> Act:
+    if wanted.policy == "learned":
+        return learned_actor(kept.config, kept.load(wanted.checkpoint), wanted.sampled)
     known = world.yardsticks()
-    if arguments.policy not in known:
+    if wanted.policy not in known:
         names = ["learned", *known]
-        raise UnknownName(
-            f"no policy {arguments.policy!r}{nearest(arguments.policy, names)}; there are {', '.join(names)}"
-        )
-    return known[arguments.policy]
+        raise UnknownName(f"no policy {wanted.policy!r}{nearest(wanted.policy, names)}; there are {', '.join(names)}")
+    return known[wanted.policy]
