@@ -88,8 +88,10 @@ class LearnerConfig:
     algorithm: Literal["ppo", "vtrace"] = option(
         "ppo", "vtrace: corrects for the age of what it learns from; --learner vtrace is short for it"
     )
-    engine: Literal["auto", "torch", "fused"] = option(
-        "auto", "fused: own kernels, for two separate MLPs and one discrete choice; auto: those where they suit"
+    engine: Literal["auto", "torch", "fused", "wide"] = option(
+        "auto",
+        "fused: own kernels, for two small separate MLPs and one discrete choice; wide: written out as matrix "
+        "products, for separate MLPs of any width and normal actions too; auto: what suits",
     )
     lr: float = option(1e-3, "Adam's learning rate at the start", low=0.0)
     lr_schedule: Literal["constant", "linear", "cosine"] = option("linear", "how it falls to 0 over the whole run")

@@ -132,9 +132,9 @@ def _role_problems(config: Config, explicit: frozenset[str], role: Role) -> list
         "observations": "image" if sight.is_image else "vector",
     }
     problems = without_effect(config, explicit, facts) + _batch_problems(config, role)
-    reasons = obstacles(role, config.policy, config.learner)
-    if config.learner.engine == "fused" and reasons:
-        problems.append(f"learner.engine = fused cannot do {', '.join(reasons)}: use auto or torch")
+    engine = config.learner.engine
+    if engine in ("fused", "wide") and (reasons := obstacles(engine, role, config.policy, config.learner)):
+        problems.append(f"learner.engine = {engine} cannot do {', '.join(reasons)}: use auto or torch")
     return problems + _grid_problems(role) + _network_problems(config, role)
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from holdfast.config import LearnerConfig, PolicyConfig
 from holdfast.learner import fused_kernels
-from holdfast.learner.engine import is_fused, obstacles
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Minibatch
 from holdfast.learner.ppo import descend
@@ -54,8 +53,8 @@ def test_losses_and_gradients_agree_with_torch(
     policy = PolicyConfig(hidden=hidden, activation=activation)  # type: ignore[arg-type]
     one = learner(inputs, actions, policy, LearnerConfig(value_clip=value_clip))
     part = minibatch(one, rows, seed=rows)
-    assert one.fused is not None
-    ours = one.fused.descend(part, entropy)
+    assert one.engine is not None
+    ours = one.engine.descend(part, entropy)
     gradient = one.optimizer.gradients.clone()
     theirs = descend(one, part, one.answer(part.obs), Pace(0.0, entropy, 0.0))
     scale = float(one.optimizer.gradients.abs().max()) + 1e-3
@@ -69,8 +68,8 @@ def test_answers_agree_with_torch(rows: int) -> None:
     one = learner(18, 5, PolicyConfig(), LearnerConfig())
     obs = torch.randn(rows, 18) * 6  # some beyond the horizon of 10
     none = obs[:0]
-    assert one.fused is not None
-    logits, values = one.fused.forward(obs)
+    assert one.engine is not None
+    logits, values = one.engine.forward(obs)
     with torch.no_grad():
         expected = one.policy(obs, none, none)
     assert torch.allclose(logits, expected.actions, atol=1e-5)
@@ -82,9 +81,9 @@ def test_bytes_do_not_depend_on_threads() -> None:
     for threads in (1, 2):
         one = learner(18, 5, PolicyConfig(), LearnerConfig(), threads)
         part = minibatch(one, 3000, seed=1)
-        assert one.fused is not None
-        one.fused.descend(part, 0.01)
-        found.append((one.optimizer.gradients.numpy().tobytes(), one.fused.forward(part.obs)[0].numpy().tobytes()))
+        assert one.engine is not None
+        one.engine.descend(part, 0.01)
+        found.append((one.optimizer.gradients.numpy().tobytes(), one.engine.forward(part.obs)[0].numpy().tobytes()))
     assert found[0] == found[1]
 
 
@@ -109,20 +108,20 @@ def test_a_nan_is_seen_in_the_loss() -> None:
     one = learner(4, 3, PolicyConfig(), LearnerConfig())
     part = minibatch(one, 50, seed=1)
     part.advantage[7] = float("nan")
-    assert one.fused is not None
-    assert not torch.isfinite(one.fused.descend(part, 0.01).total)
+    assert one.engine is not None
+    assert not torch.isfinite(one.engine.descend(part, 0.01).total)
 
 
-def test_it_is_used_only_where_it_suits() -> None:
-    def made(policy: PolicyConfig, actions: Discrete | Continuous = CHOICE) -> Learner:
+def test_each_engine_is_used_where_it_suits() -> None:
+    def chosen(policy: PolicyConfig, actions: Discrete | Continuous = CHOICE) -> str:
         role = Role("player", 1, Observations((4,), np.dtype(np.float32), -9, 9), actions)
-        return Learner(role, policy, LearnerConfig(), torch.Generator())
+        engine = Learner(role, policy, LearnerConfig(), torch.Generator()).engine
+        return "torch" if engine is None else type(engine).__name__.lower()
 
-    assert made(PolicyConfig()).fused is not None
-    assert made(PolicyConfig(core="gru")).fused is None
-    assert made(PolicyConfig(separate=False)).fused is None
-    assert made(PolicyConfig(), Continuous((-1.0,), (1.0,))).fused is None
-    assert made(PolicyConfig(grid=(3,)), Continuous((-1.0,), (1.0,))).fused is not None
-    wide = PolicyConfig(hidden=(384, 384))
-    role = made(wide).role
-    assert not obstacles(role, wide, LearnerConfig()) and not is_fused(role, wide, LearnerConfig())
+    normal = Continuous((-1.0,), (1.0,))
+    assert chosen(PolicyConfig()) == "fused"
+    assert chosen(PolicyConfig(core="gru")) == chosen(PolicyConfig(separate=False)) == "torch"
+    assert chosen(PolicyConfig(), normal) == "wide"
+    assert chosen(PolicyConfig(grid=(3,)), normal) == "fused"
+    assert chosen(PolicyConfig(hidden=(384, 384))) == chosen(PolicyConfig(hidden=(384, 384)), normal) == "wide"
+    assert chosen(PolicyConfig(norm="layer"), normal) == "torch"

@@ -1,19 +1,26 @@
-"""Which engine an update runs on: eager torch takes everything, the fused kernels only small plain policies."""
+"""Which engine an update runs on: eager torch takes everything, two engines of our own take plain policies.
+
+`fused` keeps small networks in the nearest caches; `wide` writes both passes out as matrix products.
+"""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from holdfast.config import LearnerConfig, PolicyConfig
 from holdfast.worlds.api import Role
-from holdfast.worlds.spaces import Discrete, Grid
+from holdfast.worlds.spaces import Continuous, Discrete, Grid
 
-WIDEST, MOST_INPUTS = 128, 512  # beyond, a tile and the weights leave the nearest caches
+WIDEST, MOST_INPUTS = 128, 512  # of fused: beyond, a tile and the weights leave the nearest caches
+ACTIONS = {"fused": (Discrete, Grid), "wide": (Discrete, Grid, Continuous)}
+Own = Literal["fused", "wide"]
 
 
-def obstacles(role: Role, policy: PolicyConfig, learner: LearnerConfig) -> list[str]:
-    """Why the fused kernels cannot run this, in words; empty when they can."""
+def obstacles(own: Own, role: Role, policy: PolicyConfig, learner: LearnerConfig) -> list[str]:
+    """Why an engine of our own cannot run this, in words; empty when it can."""
     found = {
         f"{role.name} sees images": role.observations.is_image,
-        f"{role.name} has {type(role.actions).__name__.lower()} actions": not isinstance(role.actions, Discrete | Grid),
+        f"{role.name} has {type(role.actions).__name__.lower()} actions": not isinstance(role.actions, ACTIONS[own]),
         f"policy.core = {policy.core}": policy.core != "none",
         "policy.separate = false": not policy.separate,
         f"policy.norm = {policy.norm}": policy.norm != "none",
@@ -23,9 +30,11 @@ def obstacles(role: Role, policy: PolicyConfig, learner: LearnerConfig) -> list[
     return [reason for reason, holds in found.items() if holds]
 
 
-def is_fused(role: Role, policy: PolicyConfig, learner: LearnerConfig) -> bool:
+def chosen_engine(role: Role, policy: PolicyConfig, learner: LearnerConfig) -> Literal["torch", "fused", "wide"]:
     """`auto` takes the kernels where they are both able and faster."""
-    if learner.engine == "auto":
-        small = max([*policy.hidden, 1]) <= WIDEST and role.observations.size <= MOST_INPUTS
-        return small and not obstacles(role, policy, learner)
-    return learner.engine == "fused"
+    if learner.engine != "auto":
+        return learner.engine
+    small = max([*policy.hidden, 1]) <= WIDEST and role.observations.size <= MOST_INPUTS
+    if small and not obstacles("fused", role, policy, learner):
+        return "fused"
+    return "torch" if obstacles("wide", role, policy, learner) else "wide"

@@ -59,6 +59,36 @@ class Knobs(NamedTuple):
     horizon: np.float32
 
 
+def knobs_of(config: LearnerConfig, entropy_coef: float, rows: int, horizon: np.float32) -> Knobs:
+    clips = config.algorithm == "ppo"
+    return Knobs(
+        config.clip if clips else UNLIMITED,
+        config.value_clip if clips else 0.0,
+        entropy_coef,
+        config.value_coef,
+        1.0 / rows,
+        horizon,
+    )
+
+
+def rows_of(part: Minibatch) -> Rows:
+    return Rows(
+        array(part.obs.flatten(1)),
+        array(part.actions),
+        array(part.log_prob),
+        array(part.advantage),
+        array(part.target),
+        array(part.old_value),
+    )
+
+
+def loss_of(sums: np.ndarray, config: LearnerConfig, entropy_coef: float) -> Loss:
+    """From a minibatch's sums, in the order of the kernels' names for them."""
+    policy, value, entropy, kl, clipped = (torch.tensor(number, dtype=torch.float32) for number in sums)
+    total = policy + config.value_coef * value - entropy_coef * entropy
+    return Loss(total, policy, value, entropy, kl, clipped)
+
+
 class Fused:
     """Kernels bound to one policy's flat parameters."""
 
@@ -130,29 +160,11 @@ class Fused:
 
         V-trace calls it with the probabilities of the moment: the surrogate's slope is then the plain policy gradient.
         """
-        config, clips = self.config, self.config.algorithm == "ppo"
-        knobs = Knobs(
-            config.clip if clips else UNLIMITED,
-            config.value_clip if clips else 0.0,
-            entropy_coef,
-            config.value_coef,
-            1.0 / len(part.obs),
-            self.horizon,
-        )
-        rows = Rows(
-            array(part.obs.flatten(1)),
-            array(part.actions),
-            array(part.log_prob),
-            array(part.advantage),
-            array(part.target),
-            array(part.old_value),
-        )
+        knobs, rows = knobs_of(self.config, entropy_coef, len(part.obs), self.horizon), rows_of(part)
         use_threads(self.threads)
         parameters = array(self.optimizer.parameters)
         kernels.gradient(
             parameters, self.policy, self.value, rows, knobs, self.turned, self.scratch, self.pieces, self.sums
         )
         kernels.add_pieces(self.pieces, array(self.optimizer.gradients))
-        policy, value, entropy, kl, clipped = (torch.tensor(number, dtype=torch.float32) for number in self.sums.sum(0))
-        total = policy + config.value_coef * value - entropy_coef * entropy
-        return Loss(total, policy, value, entropy, kl, clipped)
+        return loss_of(self.sums.sum(0), self.config, entropy_coef)

@@ -9,13 +9,14 @@ import torch
 from holdfast.config import Config, LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch
 from holdfast.learner.choices import as_chosen
-from holdfast.learner.engine import is_fused
+from holdfast.learner.engine import chosen_engine
 from holdfast.learner.fused import Fused
 from holdfast.learner.normalize import CLIP, Moments
 from holdfast.learner.optim import FlatAdam
 from holdfast.learner.policy import Output, Policy
 from holdfast.learner.precision import computing
 from holdfast.learner.replay import Replay
+from holdfast.learner.wide import Wide
 from holdfast.worlds.api import Role
 
 
@@ -30,18 +31,22 @@ class Learner:
         scaled = config.normalize_observations and not role.observations.is_image
         self.policy = Policy(role, policy, generator, horizon=CLIP if scaled else None)
         self.optimizer = FlatAdam(self.policy, config.lr, config.adam_eps, config.weight_decay)
-        wanted = is_fused(role, policy, config)
-        self.fused = Fused(self.policy, self.optimizer, config, threads) if wanted else None
+        self.engine = self._make_engine(chosen_engine(role, policy, config), threads)
         self.observations = Moments(role.observations.size) if scaled else None
         self.returns = Moments(1) if config.normalize_returns else None
         self.replay: Replay | None = None  # given to a learner that trains
         # compiled in place of the call, so that parameters keep their names and acting its own, eager way
         self._passes: Any = torch.compile(self.policy, dynamic=True) if config.compile else self.policy
 
+    def _make_engine(self, name: str, threads: int) -> Fused | Wide | None:
+        if name == "fused":
+            return Fused(self.policy, self.optimizer, self.config, threads)
+        return Wide(self.policy, self.optimizer, self.config) if name == "wide" else None
+
     def ask(self, obs: torch.Tensor, hidden: torch.Tensor, starts: torch.Tensor) -> Output:
         """What the network says about rows [B], without gradients."""
-        if self.fused is not None:
-            return Output(*self.fused.forward(obs), hidden)
+        if self.engine is not None:
+            return Output(*self.engine.forward(obs), hidden)
         with computing(self.config):
             return self.policy(obs, hidden, starts)
 
@@ -54,10 +59,10 @@ class Learner:
 
     def answer_rows(self, batch: Batch, rows: torch.Tensor) -> Output:
         """What it says about whole rows of a batch, T*R answers, memory carried along; with gradients, unless those are
-        the fused engine's affair."""
+        an engine's affair."""
         if self.policy.core is None:
             obs = batch.obs[:, rows].flatten(0, 1)
-            return self.answer(obs) if self.fused is None else self.ask(obs, obs[:0], obs[:0])
+            return self.answer(obs) if self.engine is None else self.ask(obs, obs[:0], obs[:0])
         with computing(self.config):
             return self.policy.sequence(batch.obs[:, rows], batch.hidden[rows], batch.starts[:, rows])
 

@@ -34,10 +34,10 @@ class PpoLesson:
         if self.learner.policy.core is not None:
             yield from self._whole_rows(pace, generator)
             return
-        fused = self.learner.fused
+        engine = self.learner.engine
         for part in self._single_steps(generator):
-            if fused is not None:
-                yield fused.descend(part, pace.entropy)
+            if engine is not None:
+                yield engine.descend(part, pace.entropy)
             else:
                 yield descend(self.learner, part, self.learner.answer(part.obs), pace)
 

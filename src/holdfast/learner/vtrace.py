@@ -119,7 +119,7 @@ class VtraceLesson:
 
     def _descend(self, rows: torch.Tensor, pace: Pace) -> Loss:
         learner, learned = self.learner, self.learned[:, rows].flatten()
-        with torch.set_grad_enabled(learner.fused is None):
+        with torch.set_grad_enabled(learner.engine is None):
             output = learner.answer_rows(self.batch, rows)
             actions = self.batch.actions[:, rows].flatten(0, 1)
             log_prob, entropy = learner.policy.head.judge(output.actions, learner.policy.extra, actions)
@@ -127,8 +127,8 @@ class VtraceLesson:
             part, log_ratio = self._part(rows, learned, actions, log_prob, output.value)
         kept = (log_prob[learned], entropy[learned], output.value[learned])
         loss = actor_critic_loss(learner.config, pace.entropy, part, log_ratio, *kept)
-        if learner.fused is not None:
-            learner.fused.descend(part, pace.entropy)
+        if learner.engine is not None:
+            learner.engine.descend(part, pace.entropy)
         else:
             learner.optimizer.zero()
             loss.total.backward()

@@ -60,8 +60,8 @@ class Stack:
             self.learners: dict[int, Learner] = {}
             return
         self.shelf: Shelf | None = None
-        if template.fused is not None:
-            self._make_shelf(template.fused, size)
+        if isinstance(template.engine, Fused):
+            self._make_shelf(template.engine, size)
             return
         self.places = {name: (start, end) for name, start, end in template.optimizer.names}
         names = [f"body.layers.{index}" for index in range(len(self.policy.body.layers))]
@@ -109,9 +109,9 @@ class Stack:
             self.inverse[place, 0] = 1.0 / (variance + EPSILON).sqrt().float()
 
     def _put_on_shelf(self, shelf: Shelf, place: int, flat: np.ndarray, arrays: Mapping[str, np.ndarray]) -> None:
-        assert self.template.fused is not None
+        assert isinstance(self.template.engine, Fused)
         shelf.parameters[place] = flat
-        transpose_weights(flat, self.template.fused.policy, shelf.turned[place])
+        transpose_weights(flat, self.template.engine.policy, shelf.turned[place])
         if "observations/mean" in arrays:
             shelf.mean[place] = arrays["observations/mean"]
             shelf.inverse[place] = 1.0 / np.sqrt(arrays["observations/variance"] + EPSILON)
@@ -154,8 +154,8 @@ class Deal:
     def _cut_for_kernel(self) -> None:
         used, counts = np.unique(self.places, return_counts=True)
         sizes = [min(TILE, count - start) for count in counts.tolist() for start in range(0, count, TILE)]
-        fused = self.stack.template.fused
-        assert fused is not None
+        fused = self.stack.template.engine
+        assert isinstance(fused, Fused)
         self.order = np.argsort(self.places, kind="stable")
         self.ends = np.cumsum([0, *sizes], dtype=np.int64)
         self.block_places = np.repeat(used.astype(np.int64), -(-counts // TILE))
@@ -180,8 +180,8 @@ class Deal:
         return Answer(x.flatten(0, 1).index_select(0, self.where), self.extra, hidden)
 
     def _by_kernel(self, shelf: Shelf, raw: Tensor) -> Tensor:
-        fused = self.stack.template.fused
-        assert fused is not None
+        fused = self.stack.template.engine
+        assert isinstance(fused, Fused)
         logits = torch.empty(len(raw), fused.outputs)
         use_threads(fused.threads)
         cut = (self.order, self.ends, self.block_places)
