@@ -224,14 +224,30 @@ SPECIAL = {
 }
 
 
+def _mode(name: str) -> str:
+    return name.split("_")[1][:3] if "_" in name else "imp"
+
+
+def longest_dots(name: str) -> int:
+    """Of a handler that another one can follow in a sequence."""
+    return 3 * (CYCLES[name.split("_")[0], _mode(name)] + (_mode(name) in ("abx", "aby", "iny")))
+
+
 def sequence_handler(bodies: dict[str, list[str]], names: list[str]) -> list[str]:
-    """Several instructions after one dispatch; between them the clock is looked at as always."""
-    lines = list(bodies[names[0]])
-    if len(names) == 1:
-        return lines
-    ready = "not slow and dot < stop" if "slow = True" in "\n".join(lines) else "dot < stop"
-    rest = ["word = int64(code[pc & 0xFFFF])", "o = word >> 16", *sequence_handler(bodies, names[1:])]
-    return [*lines, f"if {ready}:", *("    " + line for line in rest)]
+    """Several instructions after one dispatch. The clock is looked at once: if something may be due before the last of
+    them, the first runs alone, and the rest follow as usual."""
+    *earlier, last = names
+    lines, indent, offset = ["here = pc & 0xFFFF"], "", 0
+    for name in earlier:
+        lines += (indent + line for line in bodies[name])
+        if "slow = True" in "\n".join(bodies[name]):
+            lines.append(f"{indent}if not slow:")
+            indent += "    "
+        offset += LENGTHS.get(_mode(name), 2)
+        lines += [f"{indent}word = int64(code[here + {offset}])", f"{indent}o = word >> 16"]
+    lines += (indent + line for line in bodies[last])
+    alone = ["else:", *("    " + line for line in bodies[names[0]])]
+    return [f"if dot + {sum(map(longest_dots, earlier))} < stop:", *("    " + line for line in lines), *alone]
 
 
 def all_handlers(sequences: tuple[str, ...] = ()) -> dict[str, list[str]]:

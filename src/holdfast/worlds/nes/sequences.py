@@ -15,6 +15,7 @@ from holdfast.worlds.nes.cartridge import Cartridge
 from holdfast.worlds.nes.decode import ENDS_SEQUENCE, FIRST, JOIN, LAST, LONGEST_SEQUENCE, RARE, Decoded, decode_program
 from holdfast.worlds.nes.opcodes import OPCODES
 
+LEAST_USE = 1.0  # per frame
 SKIPPED = ("WAIT", "POLL")  # loops that the machine does not go round
 
 
@@ -59,11 +60,14 @@ def learn(
     weights: dict[str, float] = {}
     for address, name in names.items():
         weights[name] = weights.get(name, 0.0) + runs[address]
-    return tuple(dict.fromkeys(sequences)), weights
+    worth = (name for name in dict.fromkeys(sequences) if weights.get(name, 0.0) >= LEAST_USE)
+    used = tuple(worth)  # the others were only steps on the way to longer ones
+    return used, {name: weight for name, weight in weights.items() if JOIN not in name or name in used}
 
 
 def _can_join(name: str, follower: str | None, address: int) -> bool:
     if follower is None or address > LAST or RARE in (name, follower) or follower.startswith(SKIPPED):
         return False
-    parts = name.split(JOIN) + follower.split(JOIN)
-    return parts[len(name.split(JOIN)) - 1] not in ENDS_SEQUENCE and len(parts) <= LONGEST_SEQUENCE
+    parts = name.split(JOIN)
+    ends = parts[-1] in ENDS_SEQUENCE or parts[-1].startswith(SKIPPED) or parts[-1].endswith("_bus")
+    return not ends and len(parts) + len(follower.split(JOIN)) <= LONGEST_SEQUENCE
