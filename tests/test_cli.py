@@ -25,6 +25,13 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.stdout.strip().endswith("[]") and "holdfast train template" in done.stdout
 
 
+def test_the_module_is_the_command() -> None:
+    words = [sys.executable, "-m", "holdfast"]
+    assert "holdfast" in subprocess.run([*words, "--version"], capture_output=True, text=True, check=True).stdout
+    done = subprocess.run([*words, "trian"], capture_output=True, text=True)
+    assert done.returncode == 2 and "did you mean train" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -36,7 +36,7 @@ def small_net() -> nn.Sequential:
 
 def test_flat_adam_is_torchs_adam() -> None:
     ours, theirs = small_net(), small_net()
-    flat = FlatAdam(ours, lr=0.01, eps=1e-5)
+    flat = FlatAdam(ours, eps=1e-5)
     adam = torch.optim.Adam(theirs.parameters(), lr=0.01, eps=1e-5)
     for step in range(5):
         x = torch.randn(20, 3, generator=torch.Generator().manual_seed(step))
@@ -54,7 +54,7 @@ def test_flat_adam_is_torchs_adam() -> None:
 
 def test_a_restored_optimiser_goes_on_as_the_first_would_have() -> None:
     nets = small_net(), small_net()
-    optimisers = [FlatAdam(net, lr=0.01, eps=1e-5) for net in nets]
+    optimisers = [FlatAdam(net, eps=1e-5) for net in nets]
     x = torch.randn(20, 3)
 
     def move(k: int) -> None:
@@ -71,7 +71,7 @@ def test_a_restored_optimiser_goes_on_as_the_first_would_have() -> None:
 
 def test_a_gradient_that_is_not_finite_stops_before_the_weights_move_and_is_named() -> None:
     net = small_net()
-    flat = FlatAdam(net, lr=0.01, eps=1e-5)
+    flat = FlatAdam(net, eps=1e-5)
     before = flat.parameters.clone()
     net[2].bias.grad.fill_(float("nan"))
     with pytest.raises(NonFinite, match=r"2\.bias"):

@@ -45,7 +45,7 @@ def test_weight_decay_is_torchs_adamw_on_matrices_alone() -> None:
         return nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 2))
 
     ours, theirs = net(), net()
-    flat = FlatAdam(ours, 0.01, 1e-5, weight_decay=0.1)
+    flat = FlatAdam(ours, 1e-5, weight_decay=0.1)
     matrices = [parameter for parameter in theirs.parameters() if parameter.dim() > 1]
     rest = [parameter for parameter in theirs.parameters() if parameter.dim() == 1]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}]
@@ -64,7 +64,7 @@ def test_weight_decay_is_torchs_adamw_on_matrices_alone() -> None:
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_gathering_makes_means(count: int) -> None:
-    flat = FlatAdam(nn.Linear(2, 1), 0.1, 1e-5)
+    flat = FlatAdam(nn.Linear(2, 1), 1e-5)
     for number in range(1, count + 1):
         flat.gradients.fill_(float(number))
         flat.gather(number)

@@ -54,8 +54,8 @@ class Novelty:
         inputs = len(range(size)[columns])
         self.target = _network(inputs, hidden, embed, generator)
         self.predictor = _network(inputs, hidden, embed, generator)
-        self.fixed = FlatAdam(self.target, lr, 1e-8)  # only for its flat array: the target never learns
-        self.optimizer = FlatAdam(self.predictor, lr, 1e-8)
+        self.fixed = FlatAdam(self.target, 1e-8)  # only for its flat array: the target never learns
+        self.optimizer = FlatAdam(self.predictor, 1e-8)
 
     def sights(self, batch: Batch) -> torch.Tensor:
         """[T, R, D] as the networks see them: scaled already, no further than the horizon."""
