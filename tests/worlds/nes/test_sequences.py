@@ -1,0 +1,83 @@
+"""Joined handlers against single steps: every sequence, stopped at every moment, across pages and within them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.worlds.nes.test_twin import differing_fields, scramble
+
+from holdfast.compiled import kernel
+from holdfast.worlds.nes import Console, load_rom
+from holdfast.worlds.nes import layout as L
+from holdfast.worlds.nes.assembler import ines_file
+from holdfast.worlds.nes.decode import JOIN, decode_program
+from holdfast.worlds.nes.native import run_machine
+from holdfast.worlds.nes.opcodes import BRANCHES, OPCODES
+from holdfast.worlds.nes.plain import step
+from holdfast.worlds.nes.sequences import learn
+from holdfast.worlds.nes.weights import SEQUENCES
+
+CODES = {(one.mnemonic, one.mode): one.code for one in OPCODES if one.official}
+HIGH = {"ram": 0x03, "rom": 0x90, "bus": 0x40}
+EACH = 64  # bytes of the program for each sequence; the rest of them is NOP
+FIRST = 0x8000
+
+
+@kernel
+def run_until(row, words, rom, code, stop):  # type: ignore[no-untyped-def]
+    run_machine(row, words, rom, code, stop)
+
+
+def written(handler: str) -> bytes:
+    """Machine code that decodes to this handler; operands near the end of a page."""
+    name, _, way = handler.partition("_")
+    if name in BRANCHES:
+        return bytes([CODES[name, "rel"], 4])
+    if handler in ("JMP", "JSR"):
+        return bytes([CODES[name, "abs"], 0x00, 0xF0])
+    mode, _, where = (way or "imp").partition("_")
+    code = CODES[name, mode]
+    if mode in ("imp", "acc"):
+        return bytes([code])
+    return bytes([code, 0x16 if where == "bus" else 0xF4, HIGH[where]]) if where else bytes([code, 0xF4])
+
+
+def test_every_sequence_stops_where_single_steps_do() -> None:
+    program = np.full(32768, 0xEA, np.uint8)
+    for number, joined in enumerate(SEQUENCES):
+        code = b"".join(written(handler) for handler in joined.split(JOIN))
+        program[number * EACH : number * EACH + len(code)] = np.frombuffer(code, np.uint8)
+    cartridge = load_rom(ines_file(program.tobytes(), bytes(8192)))
+    decoded = decode_program(cartridge, SEQUENCES)
+    console, plain = Console(cartridge), Console(cartridge)
+    for number, joined in enumerate(SEQUENCES):
+        assert decoded[FIRST + number * EACH].handler == joined
+        for seed in range(6):
+            console.power_on()
+            scramble(console, seed)
+            console.words[0, L.DOT], console.words[0, L.PC] = 30_000, FIRST + number * EACH
+            console.words[0, L.INTERRUPT_DISABLE] = 1
+            begun = console.save()
+            for time in range(1, 130, 3):
+                console.load([0], begun)
+                plain.load([0], begun)
+                run_until(console.state[0], console.words[0], console.rom, console.code, 30_000 + time)
+                while plain.words[0, L.DOT] < 30_000 + time:
+                    step(plain.state[0], plain.words[0], plain.rom)
+                for one in (console, plain):  # flags have several spellings within a frame
+                    one.words[0, L.ZERO_VALUE] = one.words[0, L.ZERO_VALUE] != 0
+                    one.words[0, L.NEGATIVE_VALUE] &= 0x80
+                assert not differing_fields(console.words[0], plain.words[0]), (joined, seed, time)
+
+
+@pytest.mark.parametrize("merges", [1, 12])
+def test_what_is_learned_pays_and_can_be_joined(merges: int) -> None:
+    loop = bytes([0xE8, 0xC8, 0xC8, 0x88, 0xA5, 0x10, 0x85, 0x11, 0xD0, 0xF6])  # INX INY INY DEY LDA STA BNE
+    program = np.full(32768, 0xEA, np.uint8)
+    program[: len(loop)] = np.frombuffer(loop, np.uint8)
+    cartridge = load_rom(ines_file(program.tobytes(), bytes(8192)))
+    runs = np.zeros(0x10000)
+    runs[[FIRST + at for at in (0, 1, 2, 3, 4, 6, 8)]] = 100.0
+    sequences, weights = learn(cartridge, runs, merges)
+    assert len(sequences) in (1, 2) and all(weights[name] == 100.0 for name in sequences)
+    assert sum(weights.values()) == (600.0 if merges == 1 else 200.0)
