@@ -50,7 +50,7 @@ def boot(step: Callable[[], None], ram: Callable[[], NDArray[np.uint8]]) -> None
 
 
 def bench(rom: Path | None = None, repeats: int = 5, lanes: int = 32, blocks: bool = False) -> dict[str, Any]:
-    """Measure everything; `ratio_...` fields are quotients of middles from this run."""
+    """Measure everything; `ratio_...` fields are the middle of the rounds' own quotients."""
     path = rom or rivals.mario_rom()
     if path is None:
         raise MissingPackage("no ROM given, and none found; pip install gym-super-mario-bros, or name a file")
@@ -70,7 +70,9 @@ def bench(rom: Path | None = None, repeats: int = 5, lanes: int = 32, blocks: bo
         "frames_per_s": {name: round(statistics.median(values)) for name, values in speeds.items()},
         "lowest_highest": {name: [round(min(values)), round(max(values))] for name, values in speeds.items()},
     }
-    result |= _ratios(result["frames_per_s"], blocks)
+    ratios = _ratios(speeds, blocks)
+    result |= {name: round(statistics.median(values), 2) for name, values in ratios.items()}
+    result["ratios_lowest_highest"] = {name: [round(min(v), 2), round(max(v), 2)] for name, v in ratios.items()}
     result |= _small_costs(path) | _start_cost(path)
     return result
 
@@ -168,21 +170,26 @@ def _own_turns(
     return turns
 
 
-def _ratios(middles: dict[str, int], blocks: bool) -> dict[str, float]:
+def _ratios(speeds: dict[str, list[float]], blocks: bool) -> dict[str, list[float]]:
+    """One per round: within a round the machine has had less time to change its speed than between rounds."""
     ratios = {}
     for kind in ("holdfast", "holdfast with blocks") if blocks else ("holdfast",):
         prefix = "ratio_blocks_" if kind != "holdfast" else "ratio_"
         for rival in rivals.installed():
             for label in ("no picture", "every frame"):
                 key = f"{prefix}{rival}_{label}".replace(" ", "_").replace("-", "_")
-                ratios[key] = round(middles[f"{kind}, {label}"] / middles[rival], 2)
-        one, two = (_middle(middles, kind, f" {threads} threads") for threads in (1, 2))
-        ratios[f"{prefix}two_threads"] = round(two / one, 2)
+                ratios[key] = _quotients(speeds[f"{kind}, {label}"], speeds[rival])
+        one, two = (_of(speeds, kind, f" {threads} threads") for threads in (1, 2))
+        ratios[f"{prefix}two_threads"] = _quotients(two, one)
     return ratios
 
 
-def _middle(middles: dict[str, int], kind: str, ending: str) -> int:
-    return next(value for name, value in middles.items() if name.startswith(f"{kind},") and name.endswith(ending))
+def _quotients(ours: list[float], theirs: list[float]) -> list[float]:
+    return [a / b for a, b in zip(ours, theirs, strict=True)]
+
+
+def _of(speeds: dict[str, list[float]], kind: str, ending: str) -> list[float]:
+    return next(values for name, values in speeds.items() if name.startswith(f"{kind},") and name.endswith(ending))
 
 
 def _small_costs(path: Path) -> dict[str, Any]:
