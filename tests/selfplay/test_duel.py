@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +125,28 @@ def test_the_word_converged_needs_a_certificate(tmp_path: Path) -> None:
     assert (result.outcome == "converged") == (result.certificate["verdict"] == "passed")
     for side in result.certificate["sides"].values():  # as long as the role itself learned, which is more than 256
         assert all(one["steps"] >= side["trained_steps"] > 256 for one in side["challengers"].values())
+
+
+class StopAtChallenger(Quiet):
+    """Sends the process a signal in the middle of a best-response test."""
+
+    def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None:
+        if kind == "challenger":
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_best_response_test_can_be_interrupted_and_is_made_again(tmp_path: Path) -> None:
+    test = {"response.certify": "true", "response.steps": "256", "response.duels": "100", "evaluation.every": "0"}
+    ends = []
+    for name, watch in (("whole", Quiet()), ("broken", StopAtChallenger())):
+        config = duel_config(tmp_path, **test, **{"run.name": name})
+        run = create_run(config, "pennies", ["test"])
+        result = train(config, run, watch)
+        if name == "broken":
+            assert result.outcome == "interrupted" and result.exit_status == 130 and result.certificate is None
+            result = resume(config, run, Quiet())
+        ends.append((result.outcome, result.certificate, end_of(run)))
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,10 @@ from types import FrameType, TracebackType
 from typing import Any
 
 
+class Stopped(Exception):
+    """Raised by long work between iterations that heeds a request to stop; nothing of it is kept."""
+
+
 class StopRequest:
     """While open, the first signal is only remembered: the loop finishes its iteration, saves and exits."""
 
@@ -34,6 +38,11 @@ class StopRequest:
             os._exit(128 + number)
         self.received = number
         os.write(sys.stderr.fileno(), b"\nfinishing this iteration, then saving; once more to stop at once\n")
+
+    def heed(self) -> None:
+        """For work that lasts longer than an iteration."""
+        if self.received is not None:
+            raise Stopped
 
     @property
     def exit_status(self) -> int:

@@ -17,7 +17,7 @@ from holdfast.selfplay.blindness import Blind
 from holdfast.selfplay.cast import Player
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays, Contender, script
-from holdfast.selfplay.response import CHALLENGER, Gain, Response, Setting, measure, respond
+from holdfast.selfplay.response import CHALLENGER, Gain, Response, Setting, measure, nothing, respond
 from holdfast.selfplay.rota import FIRST, SECOND, other
 
 SLACK = 0.02  # a challenger this much behind the incumbent still shows that it can learn
@@ -38,6 +38,7 @@ class Case(NamedTuple):
     pair: tuple[Arrays, Arrays]
     trained: tuple[int, int]  # agent-steps both roles have learned from
     steps: int | None = None  # of each challenger, where somebody asked for a number
+    heed: Callable[[], None] = nothing  # called in every iteration; may raise to give up
 
     def budget(self, role: int) -> int:
         """A challenger learns at least as long as the role it challenges for did."""
@@ -81,7 +82,8 @@ def play_pair(case: Case) -> tuple[int, int]:
 
 
 def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) -> dict[str, Any]:
-    setting = Setting(case.config, case.ladder, case.level, role, Contender(FROZEN, case.pair[other(role)]))
+    rival = Contender(FROZEN, case.pair[other(role)])
+    setting = Setting(case.config, case.ladder, case.level, role, rival, heed=case.heed)
     steps, name = case.budget(role), case.ladder.spec.roles[role].name
     starts: tuple[tuple[str, Arrays | None], ...] = (("incumbent", case.pair[role]), ("scratch", None))
     found = [

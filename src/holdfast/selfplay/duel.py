@@ -19,7 +19,7 @@ from holdfast.learner.schedules import pace
 from holdfast.learner.update import UpdateResult, update
 from holdfast.rollout.collect import collect
 from holdfast.runs.checkpoint import Saved
-from holdfast.runs.signals import StopRequest
+from holdfast.runs.signals import Stopped, StopRequest
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
@@ -47,26 +47,34 @@ class Duel(JudgedDuel):
     # --- the loop ----------------------------------------------------------------------------------------------------
 
     def loop(self) -> Result:
-        state = self.state
         with StopRequest() as stop:
+            self.heed = stop.heed
             self._take_up()
-            while not self.done and stop.received is None:
-                begun = time.perf_counter()
-                if state.book.turn is None:
-                    begin_turn(state, self.ladder, self.tell)
-                metrics, episodes = self.learn()
-                if state.book.turn is not None and state.book.turn.left <= 0:
-                    end_turn(state, self.tell)
-                    if self.evaluation_is_due:
-                        with self.clock("evaluate"):
-                            metrics |= self.judge()
-                self.write(metrics, episodes, time.perf_counter() - begun)
-                if self.due(self.config.checkpoint.every) or self.done or stop.received is not None:
-                    with self.clock("save"):
-                        self.save("final" if self.done else "interrupt" if stop.received is not None else "interval")
-            if stop.received is not None:
-                self.event("interrupted", signal=stop.received)
+            try:
+                self._play(stop)
+                if stop.received is None:
+                    return self.conclude(stop)
+            except Stopped:  # in the middle of a best-response test, which a resumed run makes again
+                pass
+            self.event("interrupted", signal=stop.received)
             return self.conclude(stop)
+
+    def _play(self, stop: StopRequest) -> None:
+        state = self.state
+        while not self.done and stop.received is None:
+            begun = time.perf_counter()
+            if state.book.turn is None:
+                begin_turn(state, self.ladder, self.tell)
+            metrics, episodes = self.learn()
+            if state.book.turn is not None and state.book.turn.left <= 0:
+                end_turn(state, self.tell)
+                if self.evaluation_is_due:
+                    with self.clock("evaluate"):
+                        metrics |= self.judge()
+            self.write(metrics, episodes, time.perf_counter() - begun)
+            if self.due(self.config.checkpoint.every) or self.done or stop.received is not None:
+                with self.clock("save"):
+                    self.save("final" if self.done else "interrupt" if stop.received is not None else "interval")
 
     def _take_up(self) -> None:
         """Before the first step: a state to come back to. After a resume: tell arenas what they do not save."""

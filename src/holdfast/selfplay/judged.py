@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from holdfast.config import Config
@@ -14,7 +15,7 @@ from holdfast.selfplay.decisions import decide
 from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import alarms
-from holdfast.selfplay.response import Gain
+from holdfast.selfplay.response import Gain, nothing
 from holdfast.selfplay.state import DuelState
 from holdfast.train import Training
 from holdfast.watch import Result
@@ -30,6 +31,7 @@ class JudgedDuel(Training):
     state: DuelState  # type: ignore[assignment]
     ladder: Ladder
     certificate: dict[str, Any] | None = None  # of the last best-response test
+    heed: Callable[[], None] = staticmethod(nothing)  # raises when somebody asks the run to stop
 
     def tell(self, kind: str, **facts: object) -> None:
         """Everything to the record, what a person waits for also to whoever watches."""
@@ -99,7 +101,7 @@ class JudgedDuel(Training):
         """The best-response test: only a pair that passes it may be called converged."""
         self.state.book.tested_at = self.state.counts.iteration
         pair = (self.state.vault.take(found.hashes[0]), self.state.vault.take(found.hashes[1]))
-        case = Case(self.config, self.ladder, found.level, pair, steps_of(self.state))
+        case = Case(self.config, self.ladder, found.level, pair, steps_of(self.state), heed=self.heed)
         with self.clock("respond"):
             self.certificate = certify(case, power=self.config.response.power, tell=self._tell_gain)
         self.event("best_response", **self.certificate)

@@ -39,6 +39,10 @@ STILL_GAINING = 0.01  # in the last quarter: go on
 LONGEST = 2.0  # times the budget
 
 
+def nothing() -> None:
+    """Nobody asks to stop."""
+
+
 class Gain(NamedTuple):
     """A challenger at one moment."""
 
@@ -66,6 +70,7 @@ class Setting(NamedTuple):
     role: int  # of the challenger
     rival: Contender
     blind: Blind | None = None  # what the rival does not react to
+    heed: Callable[[], None] = nothing  # called in every iteration; may raise to give up
 
 
 def respond(
@@ -82,6 +87,7 @@ def respond(
     done = 0
     try:
         while done < budget or (_still_gains(history) and done < LONGEST * budget):
+            setting.heed()
             name = arena.role
             collect(arena.world, {name: arena.learner}, {name: arena.batch}, arena.memory, actions, clock)
             arena.take_outcomes()
