@@ -186,10 +186,15 @@ def main() -> None:
     parser.add_argument(
         "--sensor", action="store_true", help="the experiments' own sensors, arena, network and batches"
     )
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more options of `train`")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="options of `train`, before all others"
+    )
     given = parser.parse_args()
     given.root.mkdir(parents=True, exist_ok=True)
-    words = [*(() if given.sensor else FAST), *(f"--{pair}" for pair in given.set)]
+    chosen = dict(
+        word.split("=", 1) for word in (*(() if given.sensor else FAST), *(f"--{pair}" for pair in given.set))
+    )
+    words = [f"{name}={value}" for name, value in chosen.items()]
     for seed in range(given.first, given.seeds + 1):  # seed by seed, so that arms stay comparable when time runs out
         for arm in given.arms:
             row = measured(live(given.root, arm, seed, words), arm, seed)
