@@ -30,10 +30,11 @@ def minibatch(one: Learner, rows: int, seed: int) -> Minibatch:
     obs = torch.randn(rows, one.role.observations.size, generator=generator) * 4
     none = obs[:0]
     with torch.no_grad():
-        one.policy.action_layer.weight.mul_(30.0)  # away from the uniform start, so that clipping happens
+        one.policy.action_layer.weight.mul_(30.0)  # away from the first weights, so that clipping happens
+        one.policy.extra.add_(torch.randn(one.policy.extra.shape, generator=generator) * 0.3)
         out = one.policy(obs, none, none)
-    shaken = out.actions + torch.randn(out.actions.shape, generator=generator) * 0.3
-    actions, log_prob = one.policy.head.sample(shaken, one.policy.extra, generator)
+        shaken = out.actions + torch.randn(out.actions.shape, generator=generator) * 0.3
+        actions, log_prob = one.policy.head.sample(shaken, one.policy.extra, generator)
     numbers = torch.randn(3, rows, generator=generator)
     return Minibatch(obs, actions, log_prob, numbers[0], numbers[1], out.value + 0.3 * numbers[2])
 

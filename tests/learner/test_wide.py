@@ -15,12 +15,12 @@ from holdfast.config import LearnerConfig, PolicyConfig
 from holdfast.learner import wide_kernels
 from holdfast.learner.fused import knobs_of, rows_of
 from holdfast.learner.learner import Learner
-from holdfast.learner.losses import Minibatch
 from holdfast.learner.ppo import descend
 from holdfast.learner.schedules import Pace
 from holdfast.learner.wide import Wide
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Actions, Continuous, Discrete, Observations
+from tests.learner.test_fused import minibatch
 
 
 def learner(inputs: int, actions: Actions, policy: PolicyConfig, **options: Any) -> Learner:
@@ -32,20 +32,6 @@ def learner(inputs: int, actions: Actions, policy: PolicyConfig, **options: Any)
 def engine_of(one: Learner) -> Wide:
     assert isinstance(one.engine, Wide)
     return one.engine
-
-
-def minibatch(one: Learner, rows: int, seed: int) -> Minibatch:
-    generator = torch.Generator().manual_seed(seed)
-    obs = torch.randn(rows, one.role.observations.size, generator=generator) * 4
-    none = obs[:0]
-    with torch.no_grad():
-        one.policy.action_layer.weight.mul_(30.0)  # away from the first weights, so that clipping happens
-        one.policy.extra.add_(torch.randn(one.policy.extra.shape, generator=generator) * 0.3)
-        out = one.policy(obs, none, none)
-        shaken = out.actions + torch.randn(out.actions.shape, generator=generator) * 0.3
-        actions, log_prob = one.policy.head.sample(shaken, one.policy.extra, generator)
-    numbers = torch.randn(3, rows, generator=generator)
-    return Minibatch(obs, actions, log_prob, numbers[0], numbers[1], out.value + 0.3 * numbers[2])
 
 
 ACTIONS = st.one_of(

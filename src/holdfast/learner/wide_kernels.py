@@ -8,8 +8,7 @@ import numpy as np
 
 from holdfast.compiled import contracted
 from holdfast.learner.fused_kernels import CLIPPED, ENTROPY, KL, POLICY_LOSS, policy_error, value_error
-
-HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+from holdfast.learner.heads import HALF_LOG_2PI
 
 
 @contracted
