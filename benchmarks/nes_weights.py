@@ -12,7 +12,7 @@ from holdfast.worlds.nes.profile import mario_profile
 from holdfast.worlds.nes.rivals import mario_rom
 from holdfast.worlds.nes.sequences import learn
 
-MERGES = 72
+MERGES = 160
 
 HEAD = '''"""How often each handler runs per frame, the weights of the comparison tree; and the joined handlers.
 

@@ -10,7 +10,8 @@ from holdfast.compiled import kernel
 from holdfast.worlds.nes import Console, load_rom
 from holdfast.worlds.nes import layout as L
 from holdfast.worlds.nes.assembler import ines_file
-from holdfast.worlds.nes.decode import JOIN, decode_program
+from holdfast.worlds.nes.decode import JOIN, LONGEST_SEQUENCE, decode_program
+from holdfast.worlds.nes.handlers import longest_dots
 from holdfast.worlds.nes.native import run_machine
 from holdfast.worlds.nes.opcodes import BRANCHES, OPCODES
 from holdfast.worlds.nes.plain import step
@@ -35,6 +36,8 @@ def written(handler: str) -> bytes:
         return bytes([CODES[name, "rel"], 4])
     if handler in ("JMP", "JSR"):
         return bytes([CODES[name, "abs"], 0x00, 0xF0])
+    if handler == "JMP_ind":
+        return bytes([CODES[name, "ind"], 0xF4, HIGH["ram"]])
     mode, _, where = (way or "imp").partition("_")
     code = CODES[name, mode]
     if mode in ("imp", "acc"):
@@ -52,13 +55,14 @@ def test_every_sequence_stops_where_single_steps_do() -> None:
     console, plain = Console(cartridge), Console(cartridge)
     for number, joined in enumerate(SEQUENCES):
         assert decoded[FIRST + number * EACH].handler == joined
+        longest = sum(map(longest_dots, joined.split(JOIN)[:-1]))
         for seed in range(6):
             console.power_on()
             scramble(console, seed)
             console.words[0, L.DOT], console.words[0, L.PC] = 30_000, FIRST + number * EACH
             console.words[0, L.INTERRUPT_DISABLE] = 1
             begun = console.save()
-            for time in range(1, 130, 3):
+            for time in range(1, longest + 12, 3):
                 console.load([0], begun)
                 plain.load([0], begun)
                 run_until(console.state[0], console.words[0], console.rom, console.code, 30_000 + time)
@@ -70,14 +74,17 @@ def test_every_sequence_stops_where_single_steps_do() -> None:
                 assert not differing_fields(console.words[0], plain.words[0]), (joined, seed, time)
 
 
-@pytest.mark.parametrize("merges", [1, 12])
-def test_what_is_learned_pays_and_can_be_joined(merges: int) -> None:
-    loop = bytes([0xE8, 0xC8, 0xC8, 0x88, 0xA5, 0x10, 0x85, 0x11, 0xD0, 0xF6])  # INX INY INY DEY LDA STA BNE
+@pytest.mark.parametrize(("merges", "left"), [(1, 11), (24, 2)])
+def test_what_is_learned_pays_and_can_be_joined(merges: int, left: int) -> None:
+    alone = ("INX", "CLC", "INY", "SEC", "DEX", "TAX", "DEY", "TYA", "INY")
+    loop = [bytes([0xA5, 0x10]), bytes([0x85, 0x11]), bytes([0xD0, 0xF1])]  # LDA, STA, BNE: twelve in all
+    parts = [*(bytes([CODES[name, "imp"]]) for name in alone), *loop]
     program = np.full(32768, 0xEA, np.uint8)
-    program[: len(loop)] = np.frombuffer(loop, np.uint8)
+    program[: len(b"".join(parts))] = np.frombuffer(b"".join(parts), np.uint8)
     cartridge = load_rom(ines_file(program.tobytes(), bytes(8192)))
     runs = np.zeros(0x10000)
-    runs[[FIRST + at for at in (0, 1, 2, 3, 4, 6, 8)]] = 100.0
+    runs[[FIRST + len(b"".join(parts[:count])) for count in range(len(parts))]] = 100.0
     sequences, weights = learn(cartridge, runs, merges)
     assert len(sequences) in (1, 2) and all(weights[name] == 100.0 for name in sequences)
-    assert sum(weights.values()) == (600.0 if merges == 1 else 200.0)
+    assert sum(weights.values()) == 100.0 * left
+    assert max(len(name.split(JOIN)) for name in sequences) <= LONGEST_SEQUENCE

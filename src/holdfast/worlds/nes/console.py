@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.compiled import announced, use_threads
-from holdfast.worlds.nes import layout, machine
+from holdfast.worlds.nes import draw, layout, machine
 from holdfast.worlds.nes.backgrounds import KEPT_WORDS
 from holdfast.worlds.nes.cartridge import Cartridge
 from holdfast.worlds.nes.draw import COLUMNS, LINES, line_emphasis
@@ -132,7 +132,7 @@ class Console:
         use_threads(self.threads)
         for first in range(0, len(numbers), MOST_KEPT):
             part = slice(first, first + MOST_KEPT)
-            with announced("NES", machine.__file__):
+            with announced("NES picture", draw.__file__):
                 groups = out[part].view(np.uint64)
                 machine.paint_lanes(self.state, self.words, self.rom, numbers[part], groups, self._kept)
         return out.reshape(-1, LINES, COLUMNS)

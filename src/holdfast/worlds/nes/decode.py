@@ -26,7 +26,7 @@ FAST_SIMPLE = ("TAX", "TAY", "TXA", "TYA", "INX", "INY", "DEX", "DEY", "CLC", "S
 
 
 JOIN = "+"  # between the handlers of a sequence that is dispatched once
-LONGEST_SEQUENCE = 6
+LONGEST_SEQUENCE = 10
 ENDS_SEQUENCE = {RARE, "JMP", "JSR", "RTS", "JMP_ind", "WAIT_forever", "WAIT_DEX", "WAIT_DEY", *BRANCHES}
 
 

@@ -7,6 +7,8 @@ it does not handle sets `slow`, and the plain interpreter executes the instructi
 
 from __future__ import annotations
 
+import re
+
 from holdfast.worlds.nes.decode import FAST_MODIFIES, FAST_READS, FAST_WRITES, JOIN, RARE
 from holdfast.worlds.nes.opcodes import BRANCHES, OPCODES
 
@@ -72,6 +74,8 @@ PLACES = {  # where an operand is, for reading and for writing
 REGISTER = {"STA": "a", "STX": "x", "STY": "y"}
 CYCLES = {(opcode.mnemonic, opcode.mode): opcode.cycles for opcode in reversed(OPCODES) if opcode.official}
 LENGTHS = {"imp": 1, "acc": 1, "abs": 3, "abx": 3, "aby": 3}
+MOVED = re.compile(r"pc \+= (\d+); dot \+= (\d+)")
+WORD = re.compile(r"\w+")
 
 INDIRECT_Y = [
     "base = int64(row[o & 0xFF]) | int64(row[(o + 1) & 0xFF]) << 8",
@@ -235,19 +239,40 @@ def longest_dots(name: str) -> int:
 
 def sequence_handler(bodies: dict[str, list[str]], names: list[str]) -> list[str]:
     """Several instructions after one dispatch. The clock is looked at once: if something may be due before the last of
-    them, the first runs alone, and the rest follow as usual."""
-    *earlier, last = names
+    them, the first runs alone, and the rest follow as usual. What is read and counted on the way is what is needed,
+    as every statement costs time to compile."""
     lines, indent, offset = ["here = pc & 0xFFFF"], "", 0
-    for name in earlier:
-        lines += (indent + line for line in bodies[name])
-        if "slow = True" in "\n".join(bodies[name]):
+    length = dots = 0  # of instructions that PC and clock do not know of yet
+    for name in names:
+        body = bodies[name]
+        used = set(WORD.findall("\n".join(body)))
+        if offset and "word" in used:
+            lines += [f"{indent}word = int64(code[here + {offset}])", f"{indent}o = word >> 16"]
+        elif offset and "o" in used:
+            lines.append(f"{indent}o = int64(code[here + {offset}]) >> 16")
+        if plainly := _moves_plainly(body):
+            length, dots = length + int(plainly[1]), dots + int(plainly[2])
+            body = [line for line in body if line != plainly[0]]
+        elif length:
+            lines.append(f"{indent}pc += {length}; dot += {dots}")
+            length = dots = 0
+        lines += (indent + line for line in body)
+        if "slow" in used and name != names[-1]:
             lines.append(f"{indent}if not slow:")
             indent += "    "
         offset += LENGTHS.get(_mode(name), 2)
-        lines += [f"{indent}word = int64(code[here + {offset}])", f"{indent}o = word >> 16"]
-    lines += (indent + line for line in bodies[last])
+    if length:
+        lines.append(f"{indent}pc += {length}; dot += {dots}")
     alone = ["else:", *("    " + line for line in bodies[names[0]])]
-    return [f"if dot + {sum(map(longest_dots, earlier))} < stop:", *("    " + line for line in lines), *alone]
+    return [f"if dot + {sum(map(longest_dots, names[:-1]))} < stop:", *("    " + line for line in lines), *alone]
+
+
+def _moves_plainly(body: list[str]) -> re.Match[str] | None:
+    """The line of a body that moves PC and clock, if it can wait: nothing else asks for them, only penalties add."""
+    moves = [found for line in body if (found := MOVED.fullmatch(line))]
+    rest = [line for line in body if not MOVED.fullmatch(line) and not line.startswith("dot += 3 * ")]
+    asks = any(line.startswith(" ") or {"pc", "dot", "stop"} & set(WORD.findall(line)) for line in rest)
+    return moves[0] if moves and not asks else None
 
 
 def all_handlers(sequences: tuple[str, ...] = ()) -> dict[str, list[str]]:
