@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -24,6 +25,19 @@ def test_a_kernel_file_brings_all_it_imports() -> None:
     assert {"rules.py", "lanes.py", "rng.py", "compiled.py"} <= files
     assert "world.py" not in files
     assert compiled.kernel_sources(Path(rng.__file__)) != compiled.kernel_sources(Path(rules.__file__))
+
+
+def test_imports_are_found_as_python_finds_them() -> None:
+    for path in compiled.PACKAGE.rglob("*.py"):
+        modules: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                modules |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                modules |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+        places = [compiled.PACKAGE.parent.joinpath(*module.split(".")) for module in modules]
+        files = {file for place in places for file in (place.with_suffix(".py"), place / "__init__.py")}
+        assert {file for file in files if file.is_file()} <= compiled.imported_files(path), path
 
 
 def test_a_change_in_a_called_function_is_never_answered_from_a_stale_cache(tmp_path: Path) -> None:

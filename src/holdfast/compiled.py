@@ -7,11 +7,11 @@ With NUMBA_DISABLE_JIT=1 the decorators return the plain Python functions (the t
 
 from __future__ import annotations
 
-import ast
 import fcntl
 import gc
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -30,6 +30,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 SETTINGS: Any = numba.config
 PACKAGE = Path(__file__).resolve().parent
 KEPT_DAYS = 30
+WORD = re.compile(r"[\w.]+")
+IMPORTS = re.compile(  # from SOURCE import NAMES, in brackets or not; import PLAIN
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))", re.MULTILINE
+)
 
 
 def cache_root() -> Path:
@@ -52,13 +56,11 @@ def _writable_root() -> Path:
 
 
 def imported_files(path: Path) -> set[Path]:
-    """The files of this package that a file imports directly."""
+    """The files of this package that a file imports directly. Text that only looks like an import may add a file, which
+    does no harm; parsing the generated machine as Python would take a fifth of a console's start."""
     modules: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            modules |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            modules |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    for source, names, plain in IMPORTS.findall(path.read_text()):
+        modules |= {source, *(f"{source}.{name}" for name in WORD.findall(names)), *WORD.findall(plain)}
     places = [PACKAGE.parent.joinpath(*module.split(".")) for module in modules if module.split(".")[0] == "holdfast"]
     return {file for place in places for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()}
 

@@ -38,12 +38,12 @@ class Decoded(NamedTuple):
     extra: int = 0  # 6 bits
 
 
-def fetch(program: NDArray[np.uint8], address: int) -> tuple[Opcode, int]:
+def fetch(program: bytes, address: int) -> tuple[Opcode, int]:
     """The opcode at a program address, and its operand bytes as a number."""
-    opcode = OPCODES[int(program[address & 0x7FFF])]
+    opcode = OPCODES[program[address & 0x7FFF]]
     operand = 0
     for offset in range(opcode.length - 1):
-        operand |= int(program[(address + 1 + offset) & 0x7FFF]) << (8 * offset)
+        operand |= program[(address + 1 + offset) & 0x7FFF] << (8 * offset)
     return opcode, operand
 
 
@@ -54,7 +54,7 @@ def branch_target(address: int, operand: int) -> tuple[int, int]:
     return target, 2 if (target ^ behind) & 0xFF00 else 1
 
 
-def decode_one(program: NDArray[np.uint8], address: int) -> Decoded:
+def decode_one(program: bytes, address: int) -> Decoded:
     """The handler for the instruction at an address."""
     if address > LAST:
         return Decoded(RARE)
@@ -64,7 +64,7 @@ def decode_one(program: NDArray[np.uint8], address: int) -> Decoded:
     return waiting_loop(program, address, opcode, operand) or _decode_plain(program, address, opcode, operand)
 
 
-def _decode_plain(program: NDArray[np.uint8], address: int, opcode: Opcode, operand: int) -> Decoded:
+def _decode_plain(program: bytes, address: int, opcode: Opcode, operand: int) -> Decoded:
     name, mode = opcode.mnemonic, opcode.mode
     if name in BRANCHES:
         return Decoded(name, *branch_target(address, operand))
@@ -83,14 +83,14 @@ def _decode_plain(program: NDArray[np.uint8], address: int, opcode: Opcode, oper
     return Decoded(RARE)
 
 
-def _decode_read(program: NDArray[np.uint8], opcode: Opcode, operand: int) -> Decoded:
+def _decode_read(program: bytes, opcode: Opcode, operand: int) -> Decoded:
     name, mode = opcode.mnemonic, opcode.mode
     if mode in ("imm", "zpg", "zpx", "zpy", "iny"):
         return Decoded(f"{name}_{mode}", operand)
     if mode == "abs" and operand < 0x2000:
         return Decoded(f"{name}_abs_ram", operand & 0x7FF)
     if mode == "abs" and operand >= 0x8000:
-        return Decoded(f"{name}_abs_rom", int(program[operand & 0x7FFF]))
+        return Decoded(f"{name}_abs_rom", program[operand & 0x7FFF])
     if mode in ("abs", "abx") and name == "LDA" and 0x2000 <= operand < 0x8000:
         return Decoded(f"LDA_{mode}_bus", operand)
     if mode in ("abx", "aby") and operand < 0x1F00:
@@ -124,7 +124,7 @@ def _decode_modify(opcode: Opcode, operand: int) -> Decoded:
     return Decoded(RARE)
 
 
-def waiting_loop(program: NDArray[np.uint8], address: int, opcode: Opcode, operand: int) -> Decoded | None:
+def waiting_loop(program: bytes, address: int, opcode: Opcode, operand: int) -> Decoded | None:
     """Loops that can be skipped exactly because only time or an interrupt ends them."""
     if opcode.mnemonic == "JMP" and opcode.mode == "abs":
         return Decoded("WAIT_forever", operand) if operand == address else None
@@ -141,7 +141,7 @@ def waiting_loop(program: NDArray[np.uint8], address: int, opcode: Opcode, opera
     return None
 
 
-def _status_poll(program: NDArray[np.uint8], address: int, opcode: Opcode, second_at: int) -> Decoded | None:
+def _status_poll(program: bytes, address: int, opcode: Opcode, second_at: int) -> Decoded | None:
     """LDA or BIT $2002, perhaps AND #mask, and a branch back: stays while the masked bits are (not) zero."""
     second, operand = fetch(program, second_at)
     mask, branch_at = 0, second_at
@@ -166,23 +166,22 @@ def _status_poll(program: NDArray[np.uint8], address: int, opcode: Opcode, secon
 
 def decode_program(cartridge: Cartridge, sequences: tuple[str, ...] = ()) -> dict[int, Decoded]:
     """Every address of the program, decoded as if an instruction began there."""
-    alone = {address: decode_one(cartridge.program, address) for address in range(FIRST, 0x10000)}
+    program = cartridge.program.tobytes()  # a byte of an array costs ten times as much as one of these
+    alone = {address: decode_one(program, address) for address in range(FIRST, 0x10000)}
     known = set(sequences)
     beginnings = {JOIN.join(name.split(JOIN)[:count]) for name in known for count in range(1, LONGEST_SEQUENCE)}
     return {
-        address: _joined(cartridge.program, alone, address, known, beginnings) if one.handler in beginnings else one
+        address: _joined(program, alone, address, known, beginnings) if one.handler in beginnings else one
         for address, one in alone.items()
     }
 
 
-def _joined(
-    program: NDArray[np.uint8], alone: dict[int, Decoded], address: int, known: set[str], beginnings: set[str]
-) -> Decoded:
+def _joined(program: bytes, alone: dict[int, Decoded], address: int, known: set[str], beginnings: set[str]) -> Decoded:
     """The longest known sequence of handlers that begins at an address; its operand is the first instruction's."""
     first = alone[address]
     names, found, here = first.handler, first.handler, address
     while names in beginnings:
-        here += OPCODES[int(program[here & 0x7FFF])].length
+        here += OPCODES[program[here & 0x7FFF]].length
         if here > LAST:
             break
         names += JOIN + alone[here].handler
