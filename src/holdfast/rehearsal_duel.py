@@ -23,7 +23,7 @@ from holdfast.selfplay.arena import Arena, below
 from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.judging import Judgement, questions_of
 from holdfast.selfplay.sequential import ask
-from holdfast.selfplay.settings import LevelsConfig
+from holdfast.selfplay.settings import LeagueConfig, LevelsConfig
 from holdfast.selfplay.state import Side, exercised
 from holdfast.selfplay.vault import content_hash
 from holdfast.watch import Watch
@@ -67,10 +67,16 @@ def shrink(whole: Config, mini: Config) -> Config:
         duel=duel,
         health=health,
         ewc=replace(mini.ewc, samples=min(mini.ewc.samples, 32)),
-        league=replace(mini.league, offer_every=1),
+        league=_often(mini.league, rollout),
         response=replace(mini.response, certify=False),
         run=replace(mini.run, iterations=_end(mini)),
     )
+
+
+def _often(league: LeagueConfig, rollout: int) -> LeagueConfig:
+    """Every turn is offered, and every second iteration has its challengers, of one rollout."""
+    every = min(league.challenge_every, 2)
+    return replace(league, offer_every=1, challenge_every=every, challenge_steps=rollout)
 
 
 def _two_levels(levels: LevelsConfig) -> LevelsConfig:
@@ -181,6 +187,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
             lambda: _largest(metrics, ".mixed", "mixed levels", "of the duels at most"),
         ),
         (mini.league.size > 0, lambda: _met(events, "earlier")),
+        (mini.league.challenge_every > 0, lambda: _challengers(events)),
         (mini.league.mix[2] > 0, lambda: _met(events, "script")),
         (mini.ewc.strength > 0, lambda: _largest(metrics, ".penalty", "EWC", "added to the loss at most")),
         (mini.rnd.coef > 0, lambda: _novelty(metrics)),
@@ -239,6 +246,13 @@ def _met(events: Rows, kind: str) -> Feature:
     mine = sorted(name.split(":")[1][:10] for name in names if name.startswith(f"{kind}:"))
     title = "league" if kind == "earlier" else "scripted opponents"
     return Feature(title, bool(mine), f"met {', '.join(mine[:6])}" if mine else "nobody was met")
+
+
+def _challengers(events: Rows) -> Feature:
+    joined = [event["policy"] for event in _of(events, "challenged")]
+    names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
+    met = [policy for policy in joined if f"earlier:{policy}" in names]
+    return Feature("challengers", bool(met), f"{len(joined)} joined the pools, {len(met)} of them were met")
 
 
 def _values(metrics: Rows, ending: str) -> list[float]:

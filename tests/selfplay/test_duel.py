@@ -56,6 +56,7 @@ CASES = {
         "policy.core": "gru",
         "policy.core_size": "4",
     },
+    "challengers": {"league.challenge_every": "3", "league.challenge_steps": "256"},
 }
 
 
@@ -106,6 +107,41 @@ def test_the_league_counts_results_against_its_members(tmp_path: Path) -> None:
     assert sum(member.met for side in duel.state.book.sides for member in side.pool.members) > 50
 
 
+def test_challengers_join_the_pool_and_are_met(tmp_path: Path) -> None:
+    options = {"league.challenge_every": "3", "league.challenge_steps": "256", "league.challenge_roles": "first"}
+    config = duel_config(tmp_path, **options, **{"league.size": "1", "run.iterations": "12"})
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    duel.start()
+    events = read_lines(run.folder / "events.jsonl")
+    challenged = [event for event in events if event["event"] == "challenged"]
+    assert [event["iteration"] for event in challenged] == [3, 6, 9] and challenged[0]["steps"] >= 256
+    assert {event["role"] for event in challenged} == {"seeker"}
+    met = {who for event in events if event["event"] == "turn" for who in event["opponents"].get("hider", [])}
+    assert any(f"earlier:{event['policy']}" in met for event in challenged)
+    pools = [side.pool.members for side in duel.state.book.sides]
+    assert [sum(member.challenger for member in pool) for pool in pools] == [1, 0]
+
+
+class StopAtSecondChallenge(Quiet):
+    """Sends a signal when the first challenger has joined, so that the next one's lessons are cut."""
+
+    def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None:
+        if kind == "challenged":
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_a_challenger_that_was_cut_off_learns_again(tmp_path: Path) -> None:
+    options = {"league.challenge_every": "3", "league.challenge_steps": "256"}
+    whole, _ = lived(tmp_path, **options)
+    config = duel_config(tmp_path, **options)
+    run = create_run(config, "pennies", ["test"])
+    assert train(config, run, StopAtSecondChallenge()).outcome == "interrupted"
+    run.unlock()
+    assert resume(config, run, Quiet()).outcome == "finished"
+    assert end_of(run) == end_of(whole)
+
+
 def test_simultaneous_turns_train_both_roles(tmp_path: Path) -> None:
     run, events = lived(tmp_path, **{"duel.mode": "simultaneous", "run.iterations": "4"})
     last = read_lines(run.folder / "metrics.jsonl")[-1]
@@ -125,6 +161,15 @@ def test_the_word_converged_needs_a_certificate(tmp_path: Path) -> None:
     assert (result.outcome == "converged") == (result.certificate["verdict"] == "passed")
     for side in result.certificate["sides"].values():  # as long as the role itself learned, which is more than 256
         assert all(one["steps"] >= side["trained_steps"] > 256 for one in side["challengers"].values())
+
+
+def test_within_a_run_the_first_wide_gap_ends_the_test(tmp_path: Path) -> None:
+    test = {"response.certify": "true", "response.steps": "256", "response.duels": "100", "response.pass_gap": "0.0"}
+    config = duel_config(tmp_path, **test, **{"evaluation.every": "0", "run.iterations": "2"})
+    result = train(config, create_run(config, "pennies", ["test"]), Quiet())
+    assert result.certificate is not None and result.certificate["verdict"] == "failed"
+    tried = [(name, list(side["challengers"])) for name, side in result.certificate["sides"].items()]
+    assert result.certificate["gap"] > 0.0 and sum(len(starts) for _, starts in tried) < 4, tried
 
 
 class StopAtChallenger(Quiet):
@@ -160,6 +205,8 @@ def test_a_best_response_test_can_be_interrupted_and_is_made_again(tmp_path: Pat
         ({"league.mix": "0.5,0.2"}, "three shares"),
         ({"duel.warmup": "true", "duel.turn_steps": "8"}, "single rollout"),
         ({"ewc.samples": "8"}, "ewc.strength above 0"),
+        ({"league.challenge_steps": "8"}, "league.challenge_every above 0"),
+        ({"league.challenge_every": "8", "league.size": "0"}, "league.challenge_every has no effect"),
         ({"run.stop_score": "0.5"}, "run.stop_score has no effect in self-play"),
         ({"rollout.lag": "1"}, "rollout.lag has no effect in self-play"),
         ({"rollout.lag": "1", "rollout.overlap": "true"}, "rollout.overlap has no effect in self-play"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -73,6 +75,17 @@ def test_newest_keeps_the_newest() -> None:
     left = [pool.offer(str(number), number, settings) for number in range(5)]
     assert [member.hash for member in pool.members] == ["2", "3", "4"]
     assert [member.hash for member in left if member] == ["0", "1"]
+
+
+@pytest.mark.parametrize("keep", ["reservoir", "newest"])
+def test_challengers_have_places_of_their_own(keep: Any) -> None:
+    settings, pool = LeagueConfig(size=3, keep=keep), make_pool(1, 0)
+    for number in range(40):
+        pool.offer(f"earlier {number}", number, settings)
+        pool.admit(f"challenger {number}", number, settings)
+    challengers = [member.hash for member in pool.members if member.challenger]
+    assert challengers == ["challenger 37", "challenger 38", "challenger 39"]
+    assert len(pool.members) == 6 and Pool.from_json(pool.to_json()) == pool
 
 
 def beaten(rates: list[float]) -> Pool:

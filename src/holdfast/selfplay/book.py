@@ -74,6 +74,7 @@ class Book:
     candidate_streak: int = 0  # evaluations in a row at the top that found a candidate
     outside_streak: int = 0  # evaluations in a row with one role hopeless
     tested_at: int = 0  # iteration of the last best-response test
+    challenged_at: int = 0  # iteration of the last challengers
     warm_next: bool = False  # the next turn is a warm start
     outcome: str | None = None  # converged or unstable
     because: str = ""

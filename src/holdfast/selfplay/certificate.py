@@ -2,7 +2,7 @@
 
 The gap is the larger gain of the two roles. A narrow one counts only if the challengers learned as long as the
 incumbents they challenge and are at least as good; with `power`, also if they find a planted blind spot and learn to
-beat scripts from scratch. A wide one needs no such proof.
+beat scripts from scratch. A wide one needs no such proof; where only the verdict is wanted, it ends the test.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ class Case(NamedTuple):
     trained: tuple[int, int]  # agent-steps both roles have learned from
     steps: int | None = None  # of each challenger, where somebody asked for a number
     heed: Callable[[], None] = nothing  # called in every iteration; may raise to give up
+    until_failed: bool = False  # the first gap that is too wide ends the test
+
+    def is_over(self, gap: float) -> bool:
+        return self.until_failed and gap > self.config.response.pass_gap
 
     def budget(self, role: int) -> int:
         """A challenger learns at least as long as the role it challenges for did."""
@@ -58,7 +62,11 @@ def certify(
 ) -> dict[str, Any]:
     """Everything about the test as plain values; `verdict` is passed, failed or inconclusive."""
     won, duels = play_pair(case)
-    sides = {case.ladder.spec.roles[role].name: _side(case, role, (won, duels), power, tell) for role in roles}
+    sides: dict[str, dict[str, Any]] = {}
+    for role in roles:
+        side = sides[case.ladder.spec.roles[role].name] = _side(case, role, (won, duels), power, tell)
+        if case.is_over(side["gap"]):
+            break
     gap = max(0.0, *(side["gap"] for side in sides.values()))
     believed = all(side["power"]["passed"] for side in sides.values())
     passed = gap <= case.config.response.pass_gap
@@ -86,20 +94,22 @@ def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) 
     setting = Setting(case.config, case.ladder, case.level, role, rival, heed=case.heed)
     steps, name = case.budget(role), case.ladder.spec.roles[role].name
     starts: tuple[tuple[str, Arrays | None], ...] = (("incumbent", case.pair[role]), ("scratch", None))
-    found = [
-        _challenge(setting, start, steps, 101 + role + 10 * number, partial(tell, f"{name} from {word}"))
-        for number, (word, start) in enumerate(starts)
-    ]
-    best = max(found, key=lambda one: one.wins)
     own_now = now if role == FIRST else (now[1] - now[0], now[1])
+    found: list[Found] = []
+    gap = 0.0
+    for number, (word, start) in enumerate(starts):
+        if not case.is_over(gap):
+            say = partial(tell, f"{name} from {word}")
+            found.append(_challenge(setting, start, steps, 101 + role + 10 * number, say))
+            best = max(found, key=lambda one: one.wins)
+            gap = best.wins / best.duels - own_now[0] / own_now[1]
     low, high = newcombe((best.wins, best.duels), own_now)
-    gap = best.wins / best.duels - own_now[0] / own_now[1]
     checks: dict[str, Any] = {
         "as good as the incumbent": gap >= -SLACK,
         "learned as long as the incumbent": steps >= case.trained[role],
     }
     facts: dict[str, Any] = {}
-    if power:
+    if power and not case.is_over(gap):
         facts["blind_spot"] = blind_spot(setting, case.pair, steps, partial(tell, f"{name}, blind spot"))
         facts["scripts"] = scratch_against_script(setting, steps, partial(tell, f"{name}, script"))
         checks |= {"finds a blind spot": facts["blind_spot"]["found"], "beats a script": facts["scripts"]["passed"]}

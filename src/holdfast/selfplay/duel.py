@@ -21,6 +21,7 @@ from holdfast.rollout.collect import collect
 from holdfast.runs.checkpoint import Saved
 from holdfast.runs.signals import Stopped, StopRequest
 from holdfast.selfplay.arena import Arena
+from holdfast.selfplay.challengers import challenge, challenge_is_due
 from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
@@ -54,7 +55,7 @@ class Duel(JudgedDuel):
                 self._play(stop)
                 if stop.received is None:
                     return self.conclude(stop)
-            except Stopped:  # in the middle of a best-response test, which a resumed run makes again
+            except Stopped:  # in the middle of a test or of a challenger's lessons, which a resumed run begins again
                 pass
             self.event("interrupted", signal=stop.received)
             return self.conclude(stop)
@@ -71,6 +72,9 @@ class Duel(JudgedDuel):
                 if self.evaluation_is_due:
                     with self.clock("evaluate"):
                         metrics |= self.judge()
+                if challenge_is_due(state):
+                    with self.clock("respond"):
+                        challenge(state, self.ladder, self.heed, self.tell)
             self.write(metrics, episodes, time.perf_counter() - begun)
             if self.due(self.config.checkpoint.every) or self.done or stop.received is not None:
                 with self.clock("save"):

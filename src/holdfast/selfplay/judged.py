@@ -21,7 +21,18 @@ from holdfast.train import Training
 from holdfast.watch import Result
 
 UNSTABLE = 3  # exit status
-TOLD = ("advance", "regress", "rollback", "collapse", "stuck", "candidate", "alarm", "challenger", "unstable")
+TOLD = (
+    "advance",
+    "regress",
+    "rollback",
+    "collapse",
+    "stuck",
+    "candidate",
+    "alarm",
+    "challenger",
+    "challenged",
+    "unstable",
+)
 TEST_EVERY = 0.1  # of the run, at most one best-response test
 
 
@@ -101,7 +112,8 @@ class JudgedDuel(Training):
         """The best-response test: only a pair that passes it may be called converged."""
         self.state.book.tested_at = self.state.counts.iteration
         pair = (self.state.vault.take(found.hashes[0]), self.state.vault.take(found.hashes[1]))
-        case = Case(self.config, self.ladder, found.level, pair, steps_of(self.state), heed=self.heed)
+        trained = steps_of(self.state)
+        case = Case(self.config, self.ladder, found.level, pair, trained, heed=self.heed, until_failed=True)
         with self.clock("respond"):
             self.certificate = certify(case, power=self.config.response.power, tell=self._tell_gain)
         self.event("best_response", **self.certificate)

@@ -26,6 +26,7 @@ class Member:
     wins: float = 0.0  # of the learner, fading
     duels: float = 0.0
     met: int = 0  # duels in all
+    challenger: bool = False  # learned against one frozen policy of the other role, and nothing else
 
     def add(self, wins: int, duels: int, half_life: float) -> None:
         fade = 0.5 ** (duels / half_life)
@@ -52,18 +53,30 @@ class Pool:
         if any(member.hash == name for member in self.members):
             return None
         newcomer = Member(name, steps)
-        if len(self.members) < settings.size:
-            self.members.append(newcomer)
-            return None
         if settings.keep == "newest":
-            self.members.append(newcomer)
-            return self.members.pop(0)
+            return self._enter(newcomer, settings.size)
+        earlier = self._like(newcomer)
+        if len(earlier) < settings.size:
+            return self._enter(newcomer, settings.size)
         # reservoir sampling (Vitter 1985): every policy offered so far is kept with the same chance
         place = int(uniform(np.uint64(self.key), RESERVOIR_STREAM, self.offers) * self.offers)
         if place >= settings.size:
             return newcomer
-        leaver, self.members[place] = self.members[place], newcomer
+        leaver = self.members[earlier[place]]
+        self.members[earlier[place]] = newcomer
         return leaver
+
+    def admit(self, name: str, steps: int, settings: LeagueConfig) -> Member | None:
+        """Take a challenger in, in any case; challengers have `size` places of their own, the oldest one leaves."""
+        return self._enter(Member(name, steps, challenger=True), settings.size)
+
+    def _enter(self, newcomer: Member, size: int) -> Member | None:
+        alike = self._like(newcomer)
+        self.members.append(newcomer)
+        return self.members.pop(alike[0]) if len(alike) >= size else None
+
+    def _like(self, newcomer: Member) -> list[int]:
+        return [place for place, member in enumerate(self.members) if member.challenger == newcomer.challenger]
 
     def weights(self, settings: LeagueConfig, draw: str | None = None) -> np.ndarray:
         """Chances of each member to be met, adding up to 1."""

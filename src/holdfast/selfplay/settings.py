@@ -135,6 +135,14 @@ class LeagueConfig:
     )
     power: float = option(2.0, "how strongly", low=0.0, only=("league.draw", ("hard",)))
     half_life: float = option(200.0, "episodes after which a result counts half", low=1.0, only=DUELS)
+    challenge_every: int = option(
+        0,
+        "iterations between challengers, which learn to beat one frozen role and join the pool; 0 = none",
+        only=DUELS,
+        low=0,
+    )
+    challenge_steps: int = option(1_500_000, "agent-steps of a challenger", low=1, only=DUELS)
+    challenge_roles: Roles = option("both", "the roles that challengers play", only=DUELS)
 
 
 @dataclass(frozen=True)

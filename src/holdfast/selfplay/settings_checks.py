@@ -36,6 +36,16 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         lambda c: c.league.size > 0,
         "league.size above 0",
     ),
+    (
+        ("league.challenge_steps", "league.challenge_roles"),
+        lambda c: c.league.challenge_every > 0,
+        "league.challenge_every above 0",
+    ),
+    (
+        ("league.challenge_every",),
+        lambda c: c.league.size > 0 and c.league.mix[1] > 0,
+        "league.size and a share of league.mix for earlier policies",
+    ),
     (("ewc.samples", "ewc.keep", "ewc.roles"), lambda c: c.ewc.strength > 0, "ewc.strength above 0"),
     (("ewc.strength",), lambda c: c.levels.kind != "none", "levels: weights are held when a level is left"),
     (

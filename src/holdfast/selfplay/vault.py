@@ -58,7 +58,11 @@ class Vault:
 
     def freeze(self, learner: Parted) -> str:
         """Keep a copy; the same content twice is one copy."""
-        arrays = {name: np.array(array) for name, array in arrays_of(learner).items()}
+        return self.keep(arrays_of(learner))
+
+    def keep(self, live: Mapping[str, np.ndarray]) -> str:
+        """The same for arrays of a learner."""
+        arrays = {name: np.array(array) for name, array in live.items()}
         for array in arrays.values():
             array.setflags(write=False)
         name = content_hash(arrays)
