@@ -2,6 +2,7 @@
 
     python benchmarks/pursuit_seeds.py RUNS v x z1 z2 v+balance --seeds 10
     python benchmarks/pursuit_seeds.py RUNS v v+warmup v+balance z1 z1+ewc z1+rnd z2 --seeds 10
+    python benchmarks/pursuit_seeds.py RUNS study study+fast-evader --seeds 10
 
 Arms are presets, some with one factor changed. Sight is flat and masked in a 10 x 10 m arena, actions are held for
 three steps, the network is compact and batches are large, unless --sensor is given. The rows go to
@@ -38,6 +39,8 @@ ARMS: dict[str, tuple[str, ...]] = {  # preset, then what is changed about it
     "v+balance": ("pursuit-v", "--levels.advance=balance"),
     "z1+ewc": ("pursuit-z1", "--ewc.strength=1000"),
     "z1+rnd": ("pursuit-z1", "--rnd.coef=0.1"),
+    "study": ("pursuit-w", "--duel.max_turns=3"),  # how far seeds decide: a slower pursuer, three phases
+    "study+fast-evader": ("pursuit-v", "--duel.max_turns=3", "--world.v_max_evader=1.2"),
     "z1+fast-evader": ("pursuit-z1", "--world.v_max_evader=1.2"),
 }
 UP_TO = 3_000_000  # agent-steps over which the oscillation is measured
@@ -140,6 +143,23 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def spread(rows: list[dict[str, Any]]) -> str:
+    """How far seeds differ when both roles have had their first lessons and the pursuer its first phase."""
+    lines = [
+        "| arm | seeds | c after the first phase | SD over seeds | lowest, highest | rollbacks |",
+        "|---|---|---|---|---|---|",
+    ]
+    for arm in dict.fromkeys(row["arm"] for row in rows):
+        mine = [row for row in rows if row["arm"] == arm and len(row["rates"]) > 1]
+        first = [row["rates"][1] for row in mine]  # the one before is of the cold start
+        if len(first) > 1:
+            facts = f"{np.std(first, ddof=1):.3f} | {min(first):.2f}, {max(first):.2f}"
+            lines.append(
+                f"| {arm} | {len(mine)} | {interval(first)} | {facts} | {interval([r['rollbacks'] for r in mine])} |"
+            )
+    return "\n".join(lines)
+
+
 def interval(values: list[float | None]) -> str:
     found = np.array([value for value in values if value is not None], float)
     if len(found) == 0:
@@ -200,7 +220,7 @@ def main() -> None:
             row = measured(live(given.root, arm, seed, words), arm, seed)
             print(json.dumps(row), flush=True)
             rows = kept(words, row)
-    print(table(rows), comparisons(rows), sep="\n\n")
+    print(table(rows), spread(rows), comparisons(rows), sep="\n\n")
 
 
 def kept(words: list[str], row: dict[str, Any]) -> list[dict[str, Any]]:

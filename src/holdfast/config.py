@@ -94,7 +94,9 @@ class LearnerConfig:
         "products, for separate MLPs of any width and normal actions too; auto: what suits",
     )
     lr: float = option(1e-3, "Adam's learning rate at the start", low=0.0)
-    lr_schedule: Literal["constant", "linear", "cosine"] = option("linear", "how it falls to 0 over the whole run")
+    lr_schedule: Literal["constant", "linear", "cosine", "quadratic"] = option(
+        "linear", "how it falls to 0 over the whole run; quadratic: half of the run below a quarter of it"
+    )
     warmup: int = option(0, "iterations over which it rises first; at most a fifth of the run", low=0)
     adam_eps: float = option(1e-5, "Adam's epsilon", low=0.0)
     weight_decay: float = option(0.0, "share of the learning rate by which matrices shrink per step", low=0.0)

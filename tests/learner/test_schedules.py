@@ -17,6 +17,7 @@ from holdfast.learner.schedules import pace, rate
 def test_rates_fall_over_the_run() -> None:
     assert [rate("linear", 0, k, 4) for k in range(4)] == [1.0, 0.75, 0.5, 0.25]
     assert [round(rate("cosine", 0, k, 4), 6) for k in (0, 2, 4)] == [1.0, 0.5, 0.0]
+    assert [rate("quadratic", 0, k, 4) for k in (0, 2, 3, 4)] == [1.0, 0.25, 0.0625, 0.0]
     assert rate("constant", 0, 3, 4) == 1.0
 
 

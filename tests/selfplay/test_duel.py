@@ -149,6 +149,12 @@ def test_simultaneous_turns_train_both_roles(tmp_path: Path) -> None:
     assert {tuple(event["roles"]) for event in events if event["event"] == "turn"} == {("seeker", "hider")}
 
 
+def test_the_second_role_can_learn_more_slowly(tmp_path: Path) -> None:
+    run, _ = lived(tmp_path, **{"duel.mode": "simultaneous", "run.iterations": "3", "duel.evader_lr": "0.25"})
+    for row in read_lines(run.folder / "metrics.jsonl"):
+        assert row["learner.hider.lr"] == pytest.approx(0.25 * row["learner.seeker.lr"]) and row["learner.hider.lr"] > 0
+
+
 def test_the_word_converged_needs_a_certificate(tmp_path: Path) -> None:
     """The last pair is tested whatever its balance; what the run is called follows from the verdict alone."""
     test = {"response.certify": "true", "response.steps": "256", "response.duels": "100"}

@@ -36,6 +36,8 @@ def rate(schedule: str, warmup: int, iteration: int, iterations: int) -> float:
     over = min(1.0, (iteration - warmup) / max(1, iterations - warmup))
     if schedule == "linear":
         return 1.0 - over
+    if schedule == "quadratic":
+        return (1.0 - over) ** 2
     if schedule == "cosine":
         return 0.5 * (1.0 + math.cos(math.pi * over))
     return 1.0

@@ -25,6 +25,7 @@ from holdfast.selfplay.challengers import challenge, challenge_is_due
 from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.rota import SECOND
 from holdfast.selfplay.state import Side, initial_duel
 from holdfast.selfplay.treatment import treat
 from holdfast.selfplay.turns import begin_turn, end_turn, keep_in_ring, note_outcomes, set_level
@@ -146,6 +147,7 @@ class Duel(JudgedDuel):
             rnd = config.rnd
             found = side.novelty.pay(arena.batch, rnd.coef, rnd.clip, rnd.share, self.state.shuffle)
             facts = self._novelty_facts(side, found)
+        scale *= config.duel.evader_lr if side.number == SECOND else 1.0
         side.learner.config = dataclasses.replace(config.learner, lr=config.learner.lr * scale)
         now = pace(side.learner.config, self.state.counts.iteration, config.run.iterations)
         try:

@@ -27,6 +27,12 @@ class DuelConfig:
     train_ratio: int = option(1, "turns of the first role for each of the second", low=1, only=TURNS)
     evader_first: bool = option(False, "after an advance the second role learns first", only=TURNS)
     evader_multiplier: float = option(1.0, "turns of the second role are this much longer", low=0.1, only=TURNS)
+    evader_lr: float = option(
+        1.0,
+        "learning rate of the second role, as a share of learner.lr; challengers have all of it",
+        low=0.0,
+        only=DUELS,
+    )
     multiplier_when: Literal["obstacles", "always"] = option(
         "obstacles", "when the multiplier acts: at levels with obstacles, or always", only=TURNS
     )
