@@ -83,6 +83,7 @@ def test_challengers_have_places_of_their_own(keep: Any) -> None:
     for number in range(40):
         pool.offer(f"earlier {number}", number, settings)
         pool.admit(f"challenger {number}", number, settings)
+    assert pool.admit("challenger 39", 40, settings) is None  # one that gained nothing
     challengers = [member.hash for member in pool.members if member.challenger]
     assert challengers == ["challenger 37", "challenger 38", "challenger 39"]
     assert len(pool.members) == 6 and Pool.from_json(pool.to_json()) == pool

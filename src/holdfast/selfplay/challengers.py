@@ -23,11 +23,11 @@ CHALLENGE_SEED = 0xC4A1
 
 
 def challenge_is_due(state: DuelState) -> bool:
-    """Never in the last interval: nobody would be left to learn from it."""
-    every, iteration = state.config.league.challenge_every, state.counts.iteration
-    return (
-        every > 0 and iteration - state.book.challenged_at >= every and iteration + every <= state.config.run.iterations
-    )
+    """Never before roles can move, nor in the last interval: nobody would be left to learn from it."""
+    every, now = state.config.league.challenge_every, state.counts.iteration
+    if every == 0 or state.exercises or now + every > state.config.run.iterations:
+        return False
+    return now - state.book.challenged_at >= every
 
 
 def challenge(state: DuelState, ladder: Ladder, heed: Callable[[], None], event: Callable[..., None]) -> None:

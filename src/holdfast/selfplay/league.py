@@ -50,7 +50,7 @@ class Pool:
     def offer(self, name: str, steps: int, settings: LeagueConfig) -> Member | None:
         """Take a policy in, by the rule that is set; the member that had to leave, if one did."""
         self.offers += 1
-        if any(member.hash == name for member in self.members):
+        if self.member(name) is not None:
             return None
         newcomer = Member(name, steps)
         if settings.keep == "newest":
@@ -67,7 +67,9 @@ class Pool:
         return leaver
 
     def admit(self, name: str, steps: int, settings: LeagueConfig) -> Member | None:
-        """Take a challenger in, in any case; challengers have `size` places of their own, the oldest one leaves."""
+        """Take a challenger in, unless it is here; they have `size` places of their own, which the oldest one leaves."""
+        if self.member(name) is not None:  # it gained nothing and is still the policy it began with
+            return None
         return self._enter(Member(name, steps, challenger=True), settings.size)
 
     def _enter(self, newcomer: Member, size: int) -> Member | None:
