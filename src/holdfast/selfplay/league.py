@@ -67,7 +67,7 @@ class Pool:
         return leaver
 
     def admit(self, name: str, steps: int, settings: LeagueConfig) -> Member | None:
-        """Take a challenger in, unless it is here; they have `size` places of their own, which the oldest one leaves."""
+        """Take a challenger in, unless it is here; they have `size` places of their own, the oldest leaves."""
         if self.member(name) is not None:  # it gained nothing and is still the policy it began with
             return None
         return self._enter(Member(name, steps, challenger=True), settings.size)
