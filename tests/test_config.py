@@ -94,6 +94,13 @@ def test_options_without_effect_are_refused() -> None:
         check_against_world(config, explicit, spec_of(config))
 
 
+def test_numbers_for_values_only_need_values_of_their_own() -> None:
+    for words in (["--policy.separate", "false"], ["--policy.core", "gru", "--learner.minibatch", "2048"]):
+        config, explicit = load_config("pursuit", ["--world.critic", "full", *words])
+        with pytest.raises(ConfigError, match=r"pursuer has 10 numbers for values only, but with policy\."):
+            check_against_world(config, explicit, spec_of(config))
+
+
 def test_a_grid_needs_a_count_for_each_number_of_an_action() -> None:
     config, explicit = load_config("pursuit", ["--policy.grid", "3", "--world.fixed_speed", "false"])
     with pytest.raises(ConfigError, match=r"policy\.grid = 3: an action of pursuer is 2 numbers"):

@@ -158,6 +158,12 @@ def _network_problems(config: Config, role: Role) -> list[str]:
             f"policy.network = {network} needs pictures of {SMALLEST[network]} pixels or more; {role.name} sees "
             f"{sight.shape[0]} x {sight.shape[1]}: use cnn"
         )
+    if sight.judging and (config.policy.core != "none" or not config.policy.separate):
+        shared = "policy.separate = false" if config.policy.core == "none" else f"policy.core = {config.policy.core}"
+        problems.append(
+            f"{role.name} has {sight.judging} numbers for values only, but with {shared} values are learned from what "
+            "choices are made from"
+        )
     if config.policy.norm == "group" and not looks:
         problems.append(f"policy.norm = group has no effect: {role.name} looks without convolutions; use layer")
     return problems

@@ -20,8 +20,11 @@ from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Continuous, Discrete, Observations
 
 
-def learner(inputs: int, actions: int, policy: PolicyConfig, config: LearnerConfig, threads: int = 1) -> Learner:
-    role = Role("player", 1, Observations((inputs,), np.dtype(np.float32), -9, 9), Discrete(actions))
+def learner(
+    inputs: int, actions: int, policy: PolicyConfig, config: LearnerConfig, threads: int = 1, judging: int = 0
+) -> Learner:
+    sight = Observations((inputs + judging,), np.dtype(np.float32), -9, 9, judging=judging)
+    role = Role("player", 1, sight, Discrete(actions))
     return Learner(role, policy, dataclasses.replace(config, engine="fused"), torch.Generator().manual_seed(3), threads)
 
 
@@ -46,13 +49,19 @@ SHAPES = st.tuples(
 
 
 @settings(max_examples=40, deadline=None)
-@given(SHAPES, st.sampled_from(["tanh", "relu"]), st.sampled_from([0.0, 0.2]), st.sampled_from([0.0, 0.01]))
+@given(
+    SHAPES,
+    st.sampled_from(["tanh", "relu"]),
+    st.sampled_from([0.0, 0.2]),
+    st.sampled_from([0.0, 0.01]),
+    st.integers(0, 9),
+)
 def test_losses_and_gradients_agree_with_torch(
-    shape: tuple[int, int, tuple[int, ...], int], activation: str, value_clip: float, entropy: float
+    shape: tuple[int, int, tuple[int, ...], int], activation: str, value_clip: float, entropy: float, judging: int
 ) -> None:
     inputs, actions, hidden, rows = shape
     policy = PolicyConfig(hidden=hidden, activation=activation)  # type: ignore[arg-type]
-    one = learner(inputs, actions, policy, LearnerConfig(value_clip=value_clip))
+    one = learner(inputs, actions, policy, LearnerConfig(value_clip=value_clip), judging=judging)
     part = minibatch(one, rows, seed=rows)
     assert one.engine is not None
     ours = one.engine.descend(part, entropy)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.config import PolicyConfig
+from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.learner.learner import Learner
 from holdfast.learner.policy import Policy
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Discrete, Observations
@@ -118,3 +119,18 @@ def test_picture_networks_begin_undecided_and_cost_what_they_should(network: str
     assert not any(isinstance(layer, torch.nn.modules.batchnorm._BatchNorm) for layer in net.modules())
     assert any(isinstance(layer, torch.nn.GroupNorm) for layer in net.modules()) == (norm == "group")
     assert any(isinstance(layer, torch.nn.LayerNorm) for layer in net.modules()) == (norm == "layer")
+
+
+@pytest.mark.parametrize("engine", ["torch", "fused", "wide"])
+def test_choices_do_not_depend_on_what_only_values_see(engine: str) -> None:
+    role = Role("player", 1, Observations((5,), np.dtype(np.float32), -1, 1, judging=2), Discrete(3))
+    config = LearnerConfig(engine=engine)  # type: ignore[arg-type]
+    one = Learner(role, PolicyConfig(hidden=(8,)), config, torch.Generator().manual_seed(0))
+    assert one.policy.body.inputs == 3 and one.policy.value_body is not None and one.policy.value_body.inputs == 5
+    obs = torch.randn(70, 5, generator=torch.Generator().manual_seed(1))
+    other = torch.cat([obs[:, :3], -obs[:, 3:]], 1)
+    none = obs[:0]
+    with torch.no_grad():
+        here, there = one.ask(obs, none, none), one.ask(other, none, none)
+    assert torch.equal(here.actions, there.actions)
+    assert (here.value != there.value).all()

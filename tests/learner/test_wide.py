@@ -23,8 +23,9 @@ from holdfast.worlds.spaces import Actions, Continuous, Discrete, Observations
 from tests.learner.test_fused import minibatch
 
 
-def learner(inputs: int, actions: Actions, policy: PolicyConfig, **options: Any) -> Learner:
-    role = Role("player", 1, Observations((inputs,), np.dtype(np.float32), -9, 9), actions)
+def learner(inputs: int, actions: Actions, policy: PolicyConfig, judging: int = 0, **options: Any) -> Learner:
+    sight = Observations((inputs + judging,), np.dtype(np.float32), -9, 9, judging=judging)
+    role = Role("player", 1, sight, actions)
     config = dataclasses.replace(LearnerConfig(), engine="wide", **options)
     return Learner(role, policy, config, torch.Generator().manual_seed(3))
 
@@ -41,13 +42,25 @@ SHAPES = st.tuples(st.integers(1, 20), st.lists(st.integers(1, 200), max_size=3)
 
 
 @settings(max_examples=40, deadline=None)
-@given(SHAPES, ACTIONS, st.sampled_from(["tanh", "relu"]), st.sampled_from([0.0, 0.2]), st.sampled_from([0.0, 0.01]))
+@given(
+    SHAPES,
+    ACTIONS,
+    st.sampled_from(["tanh", "relu"]),
+    st.sampled_from([0.0, 0.2]),
+    st.sampled_from([0.0, 0.01]),
+    st.integers(0, 9),
+)
 def test_losses_and_gradients_agree_with_torch(
-    shape: tuple[int, tuple[int, ...], int], actions: Actions, activation: str, value_clip: float, entropy: float
+    shape: tuple[int, tuple[int, ...], int],
+    actions: Actions,
+    activation: str,
+    value_clip: float,
+    entropy: float,
+    judging: int,
 ) -> None:
     inputs, hidden, rows = shape
     policy = PolicyConfig(hidden=hidden, activation=activation)  # type: ignore[arg-type]
-    one = learner(inputs, actions, policy, value_clip=value_clip)
+    one = learner(inputs, actions, policy, judging, value_clip=value_clip)
     part = minibatch(one, rows, seed=rows)
     one.optimizer.gradients.fill_(7.0)  # whatever was there before is overwritten
     ours = engine_of(one).descend(part, entropy)

@@ -24,6 +24,7 @@ from tests.two_roles import Pennies, PennySettings
 SIGHT = Observations((5,), np.dtype(np.float32), -1.0, 1.0)
 ROLES = {
     "discrete": Role("one", 1, SIGHT, Discrete(3)),
+    "judging": Role("one", 1, SIGHT._replace(judging=2), Discrete(3)),
     "continuous": Role("one", 1, SIGHT, Continuous((-1.0, -1.0), (1.0, 1.0))),
 }
 
@@ -40,7 +41,11 @@ def learner(role: Role, seed: int, core: str = "none", engine: str = "torch") ->
 
 @pytest.mark.parametrize(
     ("kind", "core", "engine"),
-    [*((kind, core, "torch") for kind in ROLES for core in ("none", "gru")), ("discrete", "none", "fused")],
+    [
+        *((kind, core, "torch") for kind in ROLES for core in ("none", "gru")),
+        ("discrete", "none", "fused"),
+        ("judging", "none", "fused"),
+    ],
 )
 def test_one_pass_for_all_says_what_each_says_alone(kind: str, core: str, engine: str) -> None:
     role = ROLES[kind]

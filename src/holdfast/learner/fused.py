@@ -109,7 +109,7 @@ class Fused:
 
     def _warm_up(self) -> None:
         """Compile before the run begins; one row of zeros leaves no trace but a gradient, which is cleared."""
-        none, zero = torch.zeros(1), torch.zeros(1, int(self.policy.inputs[0]))
+        none, zero = torch.zeros(1), torch.zeros(1, int(self.value.inputs[0]))
         self.forward(zero)
         self.descend(Minibatch(zero, torch.zeros(1, dtype=torch.int64), none, none, none, none), 0.0)
         self.optimizer.zero()

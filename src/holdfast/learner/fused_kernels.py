@@ -148,8 +148,9 @@ def backward_tile(parameters, shape, scratch, gradients, rows):  # type: ignore[
 
 
 @contracted
-def load_tile(obs, start, rows, horizon, scratch, place):  # type: ignore[no-untyped-def]
-    seen = block(scratch, place, TILE, obs.shape[1])
+def load_tile(obs, start, rows, horizon, scratch, tower):  # type: ignore[no-untyped-def]
+    """As many numbers of each row as the tower takes: not all are for choosing."""
+    seen = block(scratch, tower.activation[0], TILE, tower.inputs[0])
     for r in range(rows):
         row, raw = seen[r], obs[start + r]
         for j in range(row.shape[0]):
@@ -160,13 +161,13 @@ def load_tile(obs, start, rows, horizon, scratch, place):  # type: ignore[no-unt
 def forward_rows(parameters, policy, value, obs, horizon, turned, mine, tile, logits, values):  # type: ignore[no-untyped-def]
     start = tile * TILE
     count = min(TILE, obs.shape[0] - start)
-    load_tile(obs, start, count, horizon, mine, policy.activation[0])
+    load_tile(obs, start, count, horizon, mine, policy)
     forward_tile(parameters, turned, policy, mine, count)
     said = block(mine, policy.activation[policy.inputs.shape[0]], TILE, logits.shape[1])
     for r in range(count):
         for j in range(logits.shape[1]):
             logits[start + r, j] = said[r, j]
-    load_tile(obs, start, count, horizon, mine, value.activation[0])
+    load_tile(obs, start, count, horizon, mine, value)
     forward_tile(parameters, turned, value, mine, count)
     worth = block(mine, value.activation[value.inputs.shape[0]], TILE, 1)
     for r in range(count):
@@ -228,7 +229,7 @@ def value_error(value, target, old, share, knobs, sums):  # type: ignore[no-unty
 
 @contracted
 def policy_tile(parameters, policy, part, knobs, turned, mine, own, sums, start, size):  # type: ignore[no-untyped-def]
-    load_tile(part.obs, start, size, knobs.horizon, mine, policy.activation[0])
+    load_tile(part.obs, start, size, knobs.horizon, mine, policy)
     forward_tile(parameters, turned, policy, mine, size)
     layers = policy.inputs.shape[0]
     said = block(mine, policy.activation[layers], TILE, policy.outputs[layers - 1])
@@ -242,7 +243,7 @@ def policy_tile(parameters, policy, part, knobs, turned, mine, own, sums, start,
 
 @contracted
 def value_tile(parameters, value, part, knobs, turned, mine, own, sums, start, size):  # type: ignore[no-untyped-def]
-    load_tile(part.obs, start, size, knobs.horizon, mine, value.activation[0])
+    load_tile(part.obs, start, size, knobs.horizon, mine, value)
     forward_tile(parameters, turned, value, mine, size)
     layers = value.inputs.shape[0]
     worth = block(mine, value.activation[layers], TILE, 1)

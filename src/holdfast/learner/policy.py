@@ -41,11 +41,11 @@ def _linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) 
 class Body(nn.Module):
     """From observations to features."""
 
-    def __init__(self, role: Role, config: PolicyConfig, generator: torch.Generator) -> None:
+    def __init__(self, role: Role, config: PolicyConfig, generator: torch.Generator, inputs: int) -> None:
         super().__init__()
         self.is_image = role.observations.is_image
         self.convolutions: nn.Sequential | None = None
-        self.inputs = role.observations.size
+        self.inputs = inputs
         if self.is_image and config.network != "mlp":
             network = "cnn" if config.network == "auto" else config.network
             shape = role.observations.shape
@@ -79,20 +79,23 @@ class Policy(nn.Module):
         super().__init__()
         self.horizon = horizon  # numbers further from 0 than this are seen as this
         self.head = make_head(role.actions)
-        self.body = Body(role, config, generator)
+        sight = role.observations
+        self.acting = sight.acting if sight.judging else None  # none: all of a sight
+        self.body = Body(role, config, generator, sight.acting)
         recurrent = config.core != "none"
-        self.value_body = Body(role, config, generator) if config.separate and not recurrent else None
+        self.value_body = Body(role, config, generator, sight.size) if config.separate and not recurrent else None
         self.core = Core(config.core, self.body.size, config.core_size, generator) if recurrent else None
         size = self.body.size if self.core is None else self.core.size
         self.action_layer = _linear(size, self.head.outputs, ACTION_GAIN, generator)
-        self.value_layer = _linear(size, 1, VALUE_GAIN, generator)
+        judged = size if self.value_body is None else self.value_body.size
+        self.value_layer = _linear(judged, 1, VALUE_GAIN, generator)
         self.extra = nn.Parameter(torch.full((self.head.extra,), config.initial_log_std))
         self.core_size = 0 if self.core is None else self.core.memory_size  # numbers remembered per row
 
     def forward(self, obs: Tensor, hidden: Tensor, starts: Tensor) -> Output:
         """One step of rows [B]; `starts` [B] tells whose memory is empty."""
         obs = self._clipped(obs)
-        features = self.body(obs)
+        features = self.body(self._acted_on(obs))
         if self.core is not None:
             features, hidden = self.core(features, hidden * (~starts)[:, None])
         return self._answer(obs, features, hidden)
@@ -102,7 +105,7 @@ class Policy(nn.Module):
         assert self.core is not None
         steps, rows = starts.shape
         obs = self._clipped(obs)
-        features = self.body(obs.flatten(0, 1)).view(steps, rows, -1)
+        features = self.body(self._acted_on(obs.flatten(0, 1))).view(steps, rows, -1)
         kept = (~starts)[:, :, None].float()
         said = []
         for t in range(steps):
@@ -113,6 +116,9 @@ class Policy(nn.Module):
 
     def _clipped(self, obs: Tensor) -> Tensor:
         return obs if self.horizon is None else obs.clamp(-self.horizon, self.horizon)
+
+    def _acted_on(self, obs: Tensor) -> Tensor:
+        return obs if self.acting is None else obs[:, : self.acting]
 
     def _answer(self, obs: Tensor, features: Tensor, hidden: Tensor) -> Output:
         judged = features if self.value_body is None else self.value_body(obs)

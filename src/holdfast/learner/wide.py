@@ -72,6 +72,7 @@ class Wide:
         self.config, self.optimizer, self.extra = config, optimizer, policy.extra
         self.is_normal = isinstance(policy.head, ContinuousHead)
         self.horizon = policy.horizon
+        self.acting = policy.body.inputs  # of the numbers seen, these many are for choosing
         self.policy = Chain(policy.body, policy.action_layer)
         self.value = Chain(policy.value_body, policy.value_layer)
         self.sums = np.zeros(SUMS)
@@ -80,7 +81,7 @@ class Wide:
 
     def _warm_up(self, policy: Policy) -> None:
         """Compile before the run begins; one row of zeros leaves no trace but a gradient, which is cleared."""
-        none, zero = torch.zeros(1), torch.zeros(1, policy.body.inputs)
+        none, zero = torch.zeros(1), torch.zeros(1, self.value.layers[0].in_features)
         actions = torch.zeros(1, policy.head.outputs) if self.is_normal else torch.zeros(1, dtype=torch.int64)
         self.descend(Minibatch(zero, actions, none, none, none, none), 0.0)
         self.optimizer.zero()
@@ -89,7 +90,7 @@ class Wide:
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """What the head gets [B, n], and values [B]."""
         x = self._seen(obs)
-        return self.policy.forward(x).clone(), self.value.forward(x)[:, 0].clone()
+        return self.policy.forward(x[:, : self.acting]).clone(), self.value.forward(x)[:, 0].clone()
 
     @torch.no_grad()
     def descend(self, part: Minibatch, entropy_coef: float) -> Loss:
@@ -97,8 +98,9 @@ class Wide:
         knobs = knobs_of(self.config, entropy_coef, len(part.obs), BOUNDLESS)
         x, rows = self._seen(part.obs), rows_of(part)
         self.sums[:] = 0.0
-        self._judge_actions(x, rows, knobs)
-        self.policy.backward(x)
+        acted_on = x[:, : self.acting]
+        self._judge_actions(acted_on, rows, knobs)
+        self.policy.backward(acted_on)
         values = self.value.forward(x)
         kernels.value_errors(array(values), rows, knobs, array(self.value.errors[-1][: len(x)]), self.sums)
         self.value.backward(x)

@@ -68,7 +68,7 @@ class Stack:
         self.names = [*names, "action_layer"]
         self.weights = [torch.zeros(size, *self._shape(name)) for name in self.names]  # [S, in, out]
         self.biases = [torch.zeros(size, 1, self._shape(name)[1]) for name in self.names]
-        self.mean = torch.zeros(size, 1, template.role.observations.size)
+        self.mean = torch.zeros(size, 1, template.role.observations.acting)
         self.inverse = torch.ones_like(self.mean)
 
     def _make_shelf(self, fused: Fused, size: int) -> None:
@@ -104,8 +104,9 @@ class Stack:
             weight[place] = flat[slice(*self.places[f"{name}.weight"])].view(outputs, inputs).T
             bias[place, 0] = flat[slice(*self.places[f"{name}.bias"])]
         if "observations/mean" in arrays:
-            self.mean[place, 0] = torch.from_numpy(np.array(arrays["observations/mean"])).float()
-            variance = torch.from_numpy(np.array(arrays["observations/variance"]))
+            numbers = self.mean.shape[2]
+            self.mean[place, 0] = torch.from_numpy(np.array(arrays["observations/mean"][:numbers])).float()
+            variance = torch.from_numpy(np.array(arrays["observations/variance"][:numbers]))
             self.inverse[place, 0] = 1.0 / (variance + EPSILON).sqrt().float()
 
     def _put_on_shelf(self, shelf: Shelf, place: int, flat: np.ndarray, arrays: Mapping[str, np.ndarray]) -> None:
@@ -169,7 +170,7 @@ class Deal:
         if self.stack.shelf is not None:
             return Answer(self._by_kernel(self.stack.shelf, raw.flatten(1)), self.extra, hidden)
         policy = self.stack.policy
-        x = raw.flatten(1).index_select(0, self.gather).view(len(self.mean), BLOCK, -1)
+        x = raw.flatten(1)[:, : policy.body.inputs].index_select(0, self.gather).view(len(self.mean), BLOCK, -1)
         if self.stack.template.observations is not None:
             x = (x - self.mean) * self.inverse
         if policy.horizon is not None:

@@ -11,10 +11,11 @@ from holdfast.learner.fused_kernels import TILE, block, forward_tile
 @contracted
 def answer_block(parameters, turned, mean, inverse, shape, obs, rows, horizon, mine, logits):  # type: ignore[no-untyped-def]
     """Rows of one policy: what it sees of them, and what it says."""
-    seen = block(mine, shape.activation[0], TILE, obs.shape[1])
+    numbers = shape.inputs[0]
+    seen = block(mine, shape.activation[0], TILE, numbers)
     for r in range(rows.shape[0]):
         raw, row = obs[rows[r]], seen[r]
-        for j in range(obs.shape[1]):
+        for j in range(numbers):
             row[j] = min(max((raw[j] - mean[j]) * inverse[j], -horizon), horizon)
     forward_tile(parameters, turned, shape, mine, rows.shape[0])
     said = block(mine, shape.activation[shape.inputs.shape[0]], TILE, logits.shape[1])

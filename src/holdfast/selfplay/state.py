@@ -69,7 +69,7 @@ def newest_columns(role: Role) -> slice:
         if name == "history":
             return slice(start + size - shape[-1], start + size)
         start += size
-    return slice(None)
+    return slice(0, role.observations.acting)
 
 
 @dataclass

@@ -15,10 +15,16 @@ class Observations(NamedTuple):
     low: float
     high: float
     parts: tuple[tuple[str, tuple[int, ...]], ...] = ()  # names and shapes of what a vector is made of, in its order
+    judging: int = 0  # the last so many numbers are for learning values only: whoever acts does not see them
 
     @property
     def size(self) -> int:
         return int(np.prod(self.shape))
+
+    @property
+    def acting(self) -> int:
+        """How many numbers choices are made from."""
+        return self.size - self.judging
 
     @property
     def is_image(self) -> bool:

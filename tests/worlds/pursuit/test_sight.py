@@ -203,3 +203,92 @@ def test_sines_and_cosines_tell_what_angles_tell() -> None:
     others = [0, 1, 3, 4, 5, 6, 8, 9, 10, *range(12, angle.shape[1])]
     kept = [place for place in range(waves.shape[1]) if place not in (2, 3, 8, 9, 13, 14)]
     np.testing.assert_array_equal(waves[:, kept], angle[:, others])
+
+
+def test_what_was_last_seen_is_recalled_and_ages() -> None:
+    """Against a plain log of every moment each side saw the other."""
+    options = {"obs": "flat_masked", "obstacles": 3, "heading": "sincos", "hold": 3, "max_steps": 150}
+    world = Pursuit(PursuitSettings(recall=True, **options), 200, seed=3)  # type: ignore[arg-type]
+    plain = Pursuit(PursuitSettings(**options), 200, seed=3)  # type: ignore[arg-type]
+    world.reset()
+    plain.reset()
+    diagonal, log = math.hypot(20.0, 20.0), {}
+    kinds = np.zeros(3, int)  # never seen, in sight, recalled
+    for _ in range(120):
+        state = world.state
+        for side, name in enumerate(("pursuer", "evader")):
+            obs = world.roles[name].obs[:, 0]
+            np.testing.assert_array_equal(obs[:, :-6], plain.roles[name].obs[:, 0])  # nothing else changes
+            for lane in range(200):
+                if state.step[lane] == 0:
+                    log.pop((lane, side), None)
+                if state.visible[lane, side]:
+                    log[lane, side] = (*state.pose[lane, 1 - side], int(state.step[lane]))
+                told = obs[lane, -6:]
+                if (lane, side) not in log:
+                    assert not told.any()
+                    kinds[0] += 1
+                    continue
+                x, y, facing, step = log[lane, side]
+                own_x, own_y, heading = state.pose[lane, side]
+                ahead, left = math.cos(heading), math.sin(heading)
+                dx, dy = x - own_x, y - own_y
+                distance = math.hypot(dx, dy)
+                expected = [
+                    1.0 / (1.0 + 0.05 * (state.step[lane] - step)),
+                    distance / diagonal,
+                    (ahead * dy - left * dx) / distance,
+                    (ahead * dx + left * dy) / distance,
+                    math.sin(facing - heading),
+                    math.cos(facing - heading),
+                ]
+                np.testing.assert_allclose(told, expected, atol=1e-5)
+                kinds[1 if state.visible[lane, side] else 2] += 1
+        actions = random_policy(world)
+        world.step(actions)
+        plain.step(actions)
+    assert (kinds > 1000).all()
+
+
+def test_recall_tells_angles_as_the_rest_does_and_only_who_is_masked() -> None:
+    sizes = {}
+    for heading in ("angle", "sincos"):
+        options = {"obs": "flat_masked", "heading": heading, "mask_roles": "pursuer"}
+        for recall in (False, True):
+            world = Pursuit(PursuitSettings(recall=recall, **options), 2, seed=0)  # type: ignore[arg-type]
+            sizes[heading, recall] = [world.roles[name].obs.shape[2] for name in ("pursuer", "evader")]
+    assert np.subtract(sizes["angle", True], sizes["angle", False]).tolist() == [4, 0]
+    assert np.subtract(sizes["sincos", True], sizes["sincos", False]).tolist() == [6, 0]
+    options = {"obs": "flat_masked", "recall": True, "circles_seen": 0, "time_left": False}
+    duel, rules = scene((0.0, 0.0, 0.0), (3.0, 4.0, 1.0), **options)
+    duel["last_seen"][0] = (0.0, 2.0, 0.5, 10.0)
+    duel["step"] = 30
+    obs = np.zeros(19, np.float32)
+    observe_flat(duel, rules, KEY, obs, 0)
+    np.testing.assert_allclose(obs[-4:], [0.5, 2.0 / math.hypot(20.0, 20.0), 0.5, 0.5 / math.pi], atol=1e-6)
+
+
+@pytest.mark.parametrize(("obs", "heading"), [("flat_masked", "sincos"), ("flat_masked", "angle"), ("sensor", "angle")])
+def test_the_critic_is_told_where_the_opponent_is_and_nobody_else(obs: str, heading: str) -> None:
+    """What it is told is what a flat sight shows; the rest of the observation stays as it was."""
+    options = {"heading": heading, "obstacles": 2}
+    sights = [{"obs": obs, "critic": "full"}, {"obs": obs}, {"obs": "flat"}]
+    worlds = [Pursuit(PursuitSettings(**options, **sight), 64, seed=2) for sight in sights]  # type: ignore[arg-type]
+    for world in worlds:
+        world.reset()
+    told, plain, flat = worlds
+    numbers, start = (9, 6) if heading == "sincos" else (7, 5)
+    for _ in range(20):
+        for side, name in enumerate(("pursuer", "evader")):
+            seen = told.roles[name].obs[:, 0]
+            judging = told.spec.roles[side].observations.judging
+            assert judging == numbers + 1
+            np.testing.assert_array_equal(seen[:, :-judging], plain.roles[name].obs[:, 0])
+            np.testing.assert_array_equal(seen[:, -judging:-1], flat.roles[name].obs[:, 0, start : start + numbers])
+            np.testing.assert_array_equal(seen[:, -1], told.state.visible[:, 1 - side])
+        actions = random_policy(told)
+        for world in worlds:
+            world.step(actions)
+    sight = told.spec.roles[0].observations
+    assert sight.parts[-1] == ("critic", (numbers + 1,))
+    assert sight.acting == plain.spec.roles[0].observations.size

@@ -58,6 +58,8 @@ class Rules(NamedTuple):
     circles_seen: int
     time_left: bool
     sincos: bool
+    recalls: bool  # what was last seen is told
+    judges: bool  # where the opponent is is told to the critic
     history: int
     rays: int
     lidar_range: float
@@ -139,6 +141,8 @@ def make_rules(settings: PursuitSettings) -> Rules:
         circles_seen=s.circles_seen,
         time_left=s.time_left,
         sincos=s.heading == "sincos",
+        recalls=s.recall and s.obs == "flat_masked",
+        judges=s.critic == "full" and masked,
         history=s.history,
         rays=s.lidar_rays,
         lidar_range=s.lidar_range,
@@ -208,10 +212,24 @@ def observation_parts(settings: PursuitSettings, side: int) -> tuple[tuple[str, 
         parts: list[tuple[str, tuple[int, ...]]] = [("state", (state,)), ("lidar", (lidar,))]
         if settings.history:
             parts.append(("history", (settings.history, one)))
-        return tuple(parts)
+        return (*parts, *_judging_part(settings, side))
     poses = 17 if settings.heading == "sincos" else 14
     numbers = poses + masked(settings, side) + settings.time_left + 2 * settings.circles_seen
-    return (("state", (numbers,)),)
+    if masked(settings, side) and settings.recall:
+        numbers += 6 if settings.heading == "sincos" else 4
+    return (("state", (numbers,)), *_judging_part(settings, side))
+
+
+def _judging_part(settings: PursuitSettings, side: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    numbers = judging_size(settings, side)
+    return (("critic", (numbers,)),) if numbers else ()
+
+
+def judging_size(settings: PursuitSettings, side: int) -> int:
+    """Numbers only values are learned from: the opponent's, and whether it sees this side."""
+    if settings.critic == "own" or not masked(settings, side):
+        return 0
+    return 10 if settings.heading == "sincos" else 8
 
 
 def observation_size(settings: PursuitSettings, side: int) -> int:

@@ -27,6 +27,7 @@ ROOM = 8  # circles a duel has room for: fixed, as the size of a record is part 
 FARTHEST_START = 0.8  # of the diagonal
 CELLS_ACROSS = 10  # of the grid for coverage and the search reward
 CELLS = CELLS_ACROSS * CELLS_ACROSS
+SEEN_STEP, NEVER = 3, -1.0  # place of the step in `last_seen`
 TRAIL = 128  # places kept of each robot's way, spread over the whole episode
 
 # Places in `tally`, summed over an episode per side.
@@ -113,6 +114,7 @@ DUEL = np.dtype(
         ("total", np.float64, (2,)),
         ("circles", np.float64, (ROOM, 3)),
         ("circle_shift", np.float64, (ROOM, 2)),
+        ("last_seen", np.float64, (2, 4)),
         ("visited", np.uint64, (2, 2)),
         ("step", np.int64),
         ("n_circles", np.int64),
@@ -150,6 +152,7 @@ class Duel(NamedTuple):
     total: np.ndarray  # [N, 2] return so far
     circles: np.ndarray  # [N, ROOM, 3] x, y, radius
     circle_shift: np.ndarray  # [N, ROOM, 2] error of observed circles
+    last_seen: np.ndarray  # [N, 2, 4] x, y, heading of the other when a side last saw it, and the step; -1: never
     visited: np.ndarray  # [N, 2, 2] a bit for each cell entered
     step: np.ndarray  # [N] world steps since the start (the clock counts decisions)
     n_circles: np.ndarray  # [N]

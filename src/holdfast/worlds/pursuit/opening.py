@@ -16,7 +16,9 @@ from holdfast.worlds.pursuit.duel import (
     FIRST_SIGHT,
     LEAST_H,
     MAX_STEPS,
+    NEVER,
     PURSUER,
+    SEEN_STEP,
     TALLIES,
     TERMS,
     TRAIL,
@@ -34,10 +36,14 @@ WORD = CELLS // 2  # cells per word of `visited`
 
 @kernel
 def look(duel, rules, key):  # type: ignore[no-untyped-def]
-    """Settle who sees whom; whether a circle is between them."""
+    """Settle who sees whom, and where; whether a circle is between them."""
     is_blocked = blocked(duel)
     for side in range(2):
         duel.visible[side] = 1 if sees(duel, rules, key, is_blocked, rules.half_cone, side) else 0
+        if duel.visible[side]:
+            for k in range(3):
+                duel.last_seen[side, k] = duel.pose[1 - side, k]
+            duel.last_seen[side, SEEN_STEP] = duel.step
     return is_blocked
 
 
@@ -84,6 +90,7 @@ def begin_side(duel, rules, side):  # type: ignore[no-untyped-def]
     if rules.filters_p if side == PURSUER else rules.filters_e:
         duel.tally[side, LEAST_H] = least_barrier(duel, rules, side)
     duel.total[side] = 0.0
+    duel.last_seen[side, SEEN_STEP] = NEVER
 
 
 @inlined

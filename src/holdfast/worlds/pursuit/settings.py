@@ -10,6 +10,7 @@ from holdfast.worlds.pursuit.duel import ROOM
 
 MASKED = ("world.obs", ("flat_masked", "sensor"))
 FLAT = ("world.obs", ("flat", "flat_masked"))
+HIDEABLE = ("world.obs", ("flat_masked",))
 SENSOR = ("world.obs", ("sensor",))
 FILTERED = ("world.filter", ("both", "pursuer", "evader"))
 RANDOMISED = ("world.randomise", ("arena", "robot"))
@@ -76,6 +77,12 @@ class PursuitSettings:
     mask_roles: Literal["both", "pursuer"] = option("both", "whose sight is limited", only=MASKED)
     mask_unit: Literal["step", "episode"] = option(
         "step", "how long a draw of the levels full_pursuer and full_evader holds", only=MASKED
+    )
+    recall: bool = option(
+        False, "while the opponent is out of sight: where it was last seen, how it faced, how long ago", only=HIDEABLE
+    )
+    critic: Literal["own", "full"] = option(
+        "own", "full: values are learned from where the opponent is, seen or not; choices are not", only=MASKED
     )
     circles_seen: int = option(3, "nearest circles in the observation", low=0, high=ROOM, only=FLAT)
     allow_blind: bool = option(False, "permit circles that nobody observes", only=FLAT)

@@ -13,8 +13,10 @@ from holdfast.worlds.pursuit.duel import (
     FULL_PURSUER,
     MASK_STREAM,
     MAX_STEPS,
+    NEVER,
     NOISE_STREAM,
     PURSUER,
+    SEEN_STEP,
 )
 from holdfast.worlds.pursuit.geometry import circle_range, clip, sight_blocked, wall_range, wrap
 
@@ -134,6 +136,23 @@ def write_opponent(duel, rules, obs, side, heading, diagonal, place):  # type: i
     return write_angle(rules, bearing(duel, side), obs, place + 3)
 
 
+@inlined
+def write_recalled(duel, rules, x, y, heading, diagonal, obs, place, side):  # type: ignore[no-untyped-def]
+    """The opponent as it was last seen: 1 now, 1/2 a second ago, 1/3 two seconds ago, 0 never; how far that place is,
+    where, and how the opponent faced. All zeros: never seen."""
+    seen = duel.last_seen[side]
+    if seen[SEEN_STEP] == NEVER:
+        for k in range(6 if rules.sincos else 4):
+            obs[place + k] = 0.0
+        return
+    obs[place] = 1.0 / (1.0 + rules.dt * (np.float64(duel.step) - seen[SEEN_STEP]))
+    dx = seen[0] - x
+    dy = seen[1] - y
+    obs[place + 1] = math.sqrt(dx * dx + dy * dy) / diagonal
+    place = write_angle(rules, wrap(math.atan2(dy, dx) - heading), obs, place + 2)
+    write_angle(rules, seen[2] - heading if rules.sincos else seen[2], obs, place)
+
+
 @kernel
 def observe_flat(duel, rules, key, obs, side):  # type: ignore[no-untyped-def]
     half_w = duel.half[0]
@@ -162,6 +181,8 @@ def observe_flat(duel, rules, key, obs, side):  # type: ignore[no-untyped-def]
         obs[place] = time_left(duel)
         place += 1
     write_circles(duel, rules, x, y, heading, diagonal, obs, place)
+    if rules.recalls and (rules.masks_p if side == PURSUER else rules.masks_e):
+        write_recalled(duel, rules, x, y, heading, diagonal, obs, place + 2 * rules.circles_seen, side)
 
 
 @inlined
@@ -247,8 +268,19 @@ def remember(rules, obs, state, lidar):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def write_judging(duel, rules, obs, side):  # type: ignore[no-untyped-def]
+    """At the end, for values only: the opponent as it is, in sight or not, and whether it sees this side."""
+    diagonal = 2.0 * math.sqrt(duel.half[0] * duel.half[0] + duel.half[1] * duel.half[1])
+    place = obs.shape[0] - (10 if rules.sincos else 8)
+    place = write_opponent(duel, rules, obs, side, duel.pose[side, 2], diagonal, place)
+    obs[place] = 1.0 if duel.visible[1 - side] else 0.0
+
+
+@inlined
 def observe(duel, rules, key, rays, obs, side):  # type: ignore[no-untyped-def]
     if rules.sight == FLAT:
         observe_flat(duel, rules, key, obs, side)
     else:
         observe_sensor(duel, rules, key, rays, obs, side)
+    if rules.judges and (rules.masks_p if side == PURSUER else rules.masks_e):
+        write_judging(duel, rules, obs, side)

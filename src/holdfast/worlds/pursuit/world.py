@@ -11,7 +11,14 @@ from holdfast.errors import ConfigError, UnknownName, WorldError, nearest
 from holdfast.worlds.api import Act, ArrayWorld, LevelParameter, Plan, Role, RoleBuffers, World, WorldSpec
 from holdfast.worlds.pursuit import opening, rules, scripted, spawn
 from holdfast.worlds.pursuit.checks import check_settings, diagonal, start_problem
-from holdfast.worlds.pursuit.constants import as_record, make_rules, masked, observation_parts, observation_size
+from holdfast.worlds.pursuit.constants import (
+    as_record,
+    judging_size,
+    make_rules,
+    masked,
+    observation_parts,
+    observation_size,
+)
 from holdfast.worlds.pursuit.duel import (
     DUEL_COLUMNS,
     EVADER,
@@ -43,7 +50,8 @@ def side_role(settings: PursuitSettings, side: int) -> Role:
     if settings.obs == "sensor" and settings.sense_radius is not None:
         bound = max(bound, 1.2 * diagonal(settings) / settings.sense_radius)  # shown by the masking curriculum
     parts = observation_parts(settings, side)
-    sight = Observations((observation_size(settings, side),), np.dtype(np.float32), -bound, bound, parts)
+    judging = judging_size(settings, side)
+    sight = Observations((observation_size(settings, side),), np.dtype(np.float32), -bound, bound, parts, judging)
     numbers = 1 if settings.fixed_speed else 2
     return Role(SIDES[side], 1, sight, Continuous((-1.0,) * numbers, (1.0,) * numbers))
 
@@ -74,7 +82,7 @@ def pursuit_spec(settings: PursuitSettings) -> WorldSpec:
     score = "return" if settings.task == "navigate" else ("escaped" if settings.play == "evader" else "captured")
     return WorldSpec(
         name="pursuit",
-        version=1,
+        version=2,
         roles=tuple(side_role(settings, side) for side in sides),
         columns=("length", *returns, *DUEL_COLUMNS, *side_columns(), *term_columns()),
         score=score,
