@@ -29,6 +29,7 @@ from holdfast.selfplay.vault import content_hash
 from holdfast.watch import Watch
 
 DUEL_STEPS, WIDTH, WINDOW = 12, 16, 20
+MET = 16  # earlier policies in a turn
 AFTER = 8  # iterations after the last forced event
 WARMUP_TURN = 5  # rollouts of a whole turn, of which a warming one has a fifth
 Rows = list[dict[str, Any]]
@@ -55,6 +56,8 @@ def shrink(whole: Config, mini: Config) -> Config:
         warm_start_steps=rollout,
         mask_steps=4 * rollout if mini.duel.mask_steps else 0,
         boost_turns=min(mini.duel.boost_turns, 2),
+        generations=min(mini.duel.generations, 2),
+        generation_iterations=_end(mini) - 3 if mini.duel.generations > 1 else 0,
         force_switch_every=min(mini.duel.force_switch_every, 2 * rollout),
         force_first_switch=min(mini.duel.force_first_switch, rollout),
     )
@@ -74,9 +77,10 @@ def shrink(whole: Config, mini: Config) -> Config:
 
 
 def _often(league: LeagueConfig, rollout: int) -> LeagueConfig:
-    """Every turn is offered, and every second iteration has its challengers, of one rollout."""
+    """Every turn is offered, all may be met, and every second iteration has its challengers, of one rollout."""
     every = min(league.challenge_every, 2)
-    return replace(league, offer_every=1, challenge_every=every, challenge_steps=rollout)
+    active = max(league.active, MET) if league.size > 0 else league.active
+    return replace(league, offer_every=1, active=active, challenge_every=every, challenge_steps=rollout)
 
 
 def _two_levels(levels: LevelsConfig) -> LevelsConfig:
@@ -188,6 +192,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         ),
         (mini.league.size > 0, lambda: _met(events, "earlier")),
         (mini.league.challenge_every > 0, lambda: _challengers(events)),
+        (mini.duel.generations > 1, lambda: _generations(events)),
         (mini.league.mix[2] > 0, lambda: _met(events, "script")),
         (mini.ewc.strength > 0, lambda: _largest(metrics, ".penalty", "EWC", "added to the loss at most")),
         (mini.rnd.coef > 0, lambda: _novelty(metrics)),
@@ -253,6 +258,14 @@ def _challengers(events: Rows) -> Feature:
     names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
     met = [policy for policy in joined if f"earlier:{policy}" in names]
     return Feature("challengers", bool(met), f"{len(joined)} joined the pools, {len(met)} of them were met")
+
+
+def _generations(events: Rows) -> Feature:
+    """The last of each joined the pool, and one of them was met."""
+    begun = _of(events, "generation")
+    names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
+    met = [name for event in begun for name in event["ancestors"].values() if f"earlier:{name}" in names]
+    return Feature("generations", bool(met), f"{len(begun)} began anew, {len(met)} of the last ones were met")
 
 
 def _values(metrics: Rows, ending: str) -> list[float]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from holdfast.config import Config
@@ -17,6 +18,8 @@ from holdfast.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.selfplay.duel import Duel
+from holdfast.selfplay.generations import begin_generation
+from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
 from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
@@ -57,6 +60,7 @@ CASES = {
         "policy.core_size": "4",
     },
     "challengers": {"league.challenge_every": "3", "league.challenge_steps": "256"},
+    "generations": {"duel.turn_steps": "1", "duel.generations": "3", "duel.generation_iterations": "3"},
 }
 
 
@@ -121,6 +125,43 @@ def test_challengers_join_the_pool_and_are_met(tmp_path: Path) -> None:
     assert any(f"earlier:{event['policy']}" in met for event in challenged)
     pools = [side.pool.members for side in duel.state.book.sides]
     assert [sum(member.challenger for member in pool) for pool in pools] == [1, 0]
+
+
+def test_generations_begin_anew_and_meet_the_last_of_the_earlier_ones(tmp_path: Path) -> None:
+    options = {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.generations": "3", "run.iterations": "12"}
+    config = duel_config(tmp_path, **options, **{"league.size": "1", "learner.lr_schedule": "linear"})
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    duel.start()
+    events, book = read_lines(run.folder / "events.jsonl"), duel.state.book
+    begun = [event for event in events if event["event"] == "generation"]
+    assert [(event["iteration"], event["generation"]) for event in begun] == [(4, 1), (8, 2)]
+    last = [event for event in events if event["event"] == "turn" and event["iteration"] >= 8]
+    for number, rival in enumerate(("hider", "seeker")):
+        name = duel.state.sides[number].name
+        members = [member.hash for member in book.sides[number].pool.members if member.challenger]
+        assert members == [begun[1]["ancestors"][name]]  # one place here, and the newest has it
+        assert any(f"earlier:{members[0]}" in who for turn in last for who in turn["opponents"][rival])
+        assert book.sides[number].own_steps == book.sides[number].steps // 3
+    rates = [row["learner.seeker.lr"] for row in read_lines(run.folder / "metrics.jsonl")]
+    assert rates[:4] == rates[4:8] == rates[8:] and rates[0] > rates[3]
+
+
+def test_a_generation_begins_with_other_weights_and_an_empty_optimiser(tmp_path: Path) -> None:
+    config = duel_config(tmp_path, **{"duel.generations": "2"})
+    duel = Duel(config, create_run(config, "pennies", ["test"]), Quiet())
+    state = duel.state
+    first = [side.learner.optimizer.parameters.numpy().copy() for side in state.sides]
+    for side in state.sides:
+        side.learner.optimizer.gradients.fill_(1.0)
+        side.learner.optimizer.step(0.1, 0.0)
+    before = [state.vault.freeze(side.learner) for side in state.sides]
+    begin_generation(state, lambda kind, **facts: None)
+    for side, side_book, name, weights in zip(state.sides, state.book.sides, before, first, strict=True):
+        found = arrays_of(side.learner)
+        assert [member.hash for member in side_book.pool.members] == [name]
+        assert not np.allclose(found["optimizer/parameters"], weights)
+        assert not any(found[key].any() for key in found if key.startswith("optimizer/") and "parameters" not in key)
 
 
 class StopAtSecondChallenge(Quiet):
@@ -212,6 +253,9 @@ def test_a_best_response_test_can_be_interrupted_and_is_made_again(tmp_path: Pat
         ({"duel.warmup": "true", "duel.turn_steps": "8"}, "single rollout"),
         ({"ewc.samples": "8"}, "ewc.strength above 0"),
         ({"league.challenge_steps": "8"}, "league.challenge_every above 0"),
+        ({"duel.generation_iterations": "2"}, "duel.generations above 1"),
+        ({"duel.generations": "2", "league.size": "0"}, "duel.generations has no effect"),
+        ({"duel.generations": "3", "duel.generation_iterations": "5"}, "leave none of run.iterations = 4 for it"),
         ({"league.challenge_every": "8", "league.size": "0"}, "league.challenge_every has no effect"),
         ({"run.stop_score": "0.5"}, "run.stop_score has no effect in self-play"),
         ({"rollout.lag": "1"}, "rollout.lag has no effect in self-play"),

@@ -119,6 +119,7 @@ DUEL_METRICS = (
     Metric("duel.turn", "number", "turns begun"),
     Metric("duel.level", "number", "level of training and evaluations"),
     Metric("duel.lr_scale", "1", "factor on the learning rate in this turn"),
+    Metric("duel.generation", "count", "times that both roles have begun anew"),
     Metric("duel.full_sight", "share", "how often sight is full, by the masking curriculum"),
     Metric("duel.{role}.steps", "count", "agent-steps the role has learned from"),
     Metric("duel.{role}.rate", "share", "its wins against the newest opponent, over the health window"),

@@ -42,6 +42,12 @@ class SideBook:
     restart_next: bool = True  # its episodes begin anew with its next turn, as after a change of level
     sight: float | None = None  # share of full sight its episodes were last planned with
     collapses: int = 0  # evaluations in a row below health.collapse_threshold
+    born_at: int = 0  # its steps when its generation began
+
+    @property
+    def own_steps(self) -> int:
+        """Agent-steps its weights have learned from."""
+        return self.steps - self.born_at
 
 
 @dataclass
@@ -75,6 +81,8 @@ class Book:
     outside_streak: int = 0  # evaluations in a row with one role hopeless
     tested_at: int = 0  # iteration of the last best-response test
     challenged_at: int = 0  # iteration of the last challengers
+    generation: int = 0
+    born_at: int = 0  # iteration at which it began
     warm_next: bool = False  # the next turn is a warm start
     outcome: str | None = None  # converged or unstable
     because: str = ""

@@ -12,6 +12,7 @@ import torch
 from holdfast.curriculum.levels import LevelDecision, decide_level, is_plateau
 from holdfast.rollout.collect import collect
 from holdfast.selfplay.book import Milestone
+from holdfast.selfplay.generations import is_last
 from holdfast.selfplay.judging import BALANCE, Judgement, best_of
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
@@ -170,7 +171,7 @@ def take_importance(state: DuelState, number: int, clock: Clock) -> None:
 
 
 def _is_candidate(state: DuelState, ladder: Ladder, found: Judgement, event: Event) -> bool:
-    """At the top level, balanced or unchanging, twice in a row, without an alarm."""
+    """At the top level, in the last generation, balanced or unchanging, twice in a row, without an alarm."""
     book, spec = state.book, ladder.spec
     roles = (spec.roles[0].name, spec.roles[1].name)
     reasons = alarms(found.probes, roles, book.standing.rates)
@@ -179,7 +180,7 @@ def _is_candidate(state: DuelState, ladder: Ladder, found: Judgement, event: Eve
     book.candidate_streak = book.candidate_streak + 1 if passed else 0
     if reasons:
         event("alarm", reasons=reasons)
-    if book.candidate_streak < CANDIDATE_STREAK:
+    if book.candidate_streak < CANDIDATE_STREAK or not is_last(state.config, book):
         return False
     event("candidate", balanced=balanced, plateau=plateau, rate=found.rate, policies=list(found.hashes))
     return True

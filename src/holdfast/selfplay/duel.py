@@ -22,6 +22,7 @@ from holdfast.runs.checkpoint import Saved
 from holdfast.runs.signals import Stopped, StopRequest
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.challengers import challenge, challenge_is_due
+from holdfast.selfplay.generations import begin_generation, generation_is_due, span
 from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
@@ -76,6 +77,8 @@ class Duel(JudgedDuel):
                 if challenge_is_due(state):
                     with self.clock("respond"):
                         challenge(state, self.ladder, self.heed, self.tell)
+                if generation_is_due(state):
+                    begin_generation(state, self.tell)
             self.write(metrics, episodes, time.perf_counter() - begun)
             if self.due(self.config.checkpoint.every) or self.done or stop.received is not None:
                 with self.clock("save"):
@@ -149,7 +152,8 @@ class Duel(JudgedDuel):
             facts = self._novelty_facts(side, found)
         scale *= config.duel.evader_lr if side.number == SECOND else 1.0
         side.learner.config = dataclasses.replace(config.learner, lr=config.learner.lr * scale)
-        now = pace(side.learner.config, self.state.counts.iteration, config.run.iterations)
+        start, end = span(config, self.state.book)
+        now = pace(side.learner.config, self.state.counts.iteration - start, end - start)
         try:
             result = update(side.learner, arena.batch, now, self.state.shuffle)
         except NonFinite as error:
@@ -198,6 +202,8 @@ class Duel(JudgedDuel):
     def _progress(self) -> dict[str, float | int]:
         book = self.state.book
         facts: dict[str, float | int] = {"duel.turn": book.turns, "duel.level": book.standing.level}
+        if self.config.duel.generations > 1:
+            facts["duel.generation"] = book.generation
         if book.turn is not None:
             facts |= {"duel.lr_scale": book.turn.lr_scale, "duel.full_sight": book.turn.full_sight}
         for side, side_book in zip(self.state.sides, book.sides, strict=True):

@@ -164,7 +164,7 @@ class JudgedDuel(Training):
 
 
 def steps_of(state: DuelState) -> tuple[int, int]:
-    return state.book.sides[0].steps, state.book.sides[1].steps
+    return state.book.sides[0].own_steps, state.book.sides[1].own_steps
 
 
 def summary_of(found: Judgement) -> Summary:

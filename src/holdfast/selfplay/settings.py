@@ -48,6 +48,16 @@ class DuelConfig:
     damp_threshold: float = option(
         0.0, "with a narrower balance gap learning slows down in proportion; 0 = off", low=0.0, high=1.0, only=DUELS
     )
+    generations: int = option(
+        1,
+        "times that both roles begin with other weights; what they were stays in the pool",
+        low=1,
+        high=50,
+        only=DUELS,
+    )
+    generation_iterations: int = option(
+        0, "iterations of every generation but the last; 0 = equal parts of the run", low=0, only=DUELS
+    )
     freeze_role: Literal["none", "first", "second"] = option("none", "a role that never learns", only=DUELS)
     alternate_freeze: bool = option(
         False, "only one role learns until it wins often enough, then the other; the first one begins", only=TURNS

@@ -25,6 +25,12 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
     (("duel.boost_turns",), lambda c: c.duel.boost_threshold > 0, "duel.boost_threshold above 0"),
     (("duel.multiplier_when",), lambda c: c.duel.evader_multiplier != 1.0, "duel.evader_multiplier other than 1"),
     (("duel.cold_start_steps",), lambda c: c.duel.cold_start != "none", "duel.cold_start"),
+    (("duel.generation_iterations",), lambda c: c.duel.generations > 1, "duel.generations above 1"),
+    (
+        ("duel.generations",),
+        lambda c: c.duel.generations == 1 or (c.league.size > 0 and c.league.mix[1] > 0),
+        "league.size and a share of league.mix for earlier policies",
+    ),
     (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
     (
         ("duel.evader_first", "duel.warm_start", "duel.mixed_level_ratio"),
@@ -93,6 +99,7 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
         problems.append(
             f"duel.warmup has no effect: a turn of {config.duel.turn_steps} steps is a single rollout of {rollout}"
         )
+    problems += _generation_problems(config)
     mix = config.league.mix
     if len(mix) != 3 or abs(sum(mix) - 1.0) > 1e-6:
         problems.append(f"league.mix = {','.join(map(str, mix))}: three shares that add up to 1 are needed")
@@ -107,4 +114,20 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
         read_schedule(config.duel.freeze_schedule)
     except ConfigError as error:
         problems += error.problems
+    return problems
+
+
+def _generation_problems(config: Any) -> list[str]:
+    duel, problems = config.duel, []
+    if duel.generations == 1:
+        return []
+    earlier = (duel.generations - 1) * duel.generation_iterations
+    if earlier >= config.run.iterations or duel.generations > config.run.iterations:
+        problems.append(
+            f"duel.generations = {duel.generations}: {earlier or duel.generations} iterations before the last one "
+            f"leave none of run.iterations = {config.run.iterations} for it"
+        )
+    for name, is_set in (("duel.cold_start", duel.cold_start != "none"), ("ewc.strength", config.ewc.strength > 0)):
+        if is_set:
+            problems.append(f"{name} is for roles that live once: it does not go with duel.generations above 1")
     return problems

@@ -40,7 +40,7 @@ def exploit(
         raise UnknownName(f"no role {role!r}{nearest(role, names)}; there are {', '.join(names)} and both")
     chosen = tuple(number for number, name in enumerate(names) if role in ("both", name))
     pair = (below(saved.arrays, f"{names[0]}/"), below(saved.arrays, f"{names[1]}/"))
-    trained = (book.sides[0].steps, book.sides[1].steps)
+    trained = (book.sides[0].own_steps, book.sides[1].own_steps)
 
     def tell(who: str, gain: Gain) -> None:
         print(f"{who}: {gain.steps:,} steps, wins {gain.rate:.3f}", file=sys.stderr, flush=True)
