@@ -66,7 +66,7 @@ def case_of(run: Run) -> Case:
     book, _ = read_book(saved)
     spec = spec_of(config)
     first, second = (below(saved.arrays, f"{role.name}/") for role in spec.roles)
-    trained = (book.sides[FIRST].steps, book.sides[SECOND].steps)
+    trained = (book.sides[FIRST].own_steps, book.sides[SECOND].own_steps)
     return Case(config, Ladder(config, spec), book.standing.level, (first, second), trained)
 
 

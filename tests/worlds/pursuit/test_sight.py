@@ -292,3 +292,19 @@ def test_the_critic_is_told_where_the_opponent_is_and_nobody_else(obs: str, head
     sight = told.spec.roles[0].observations
     assert sight.parts[-1] == ("critic", (numbers + 1,))
     assert sight.acting == plain.spec.roles[0].observations.size
+
+
+def test_the_picture_shows_what_is_recalled() -> None:
+    pictures = []
+    for recall in (True, False):
+        world = Pursuit(PursuitSettings(obs="flat_masked", recall=recall), 1, seed=3)
+        world.reset()
+        world.state.pose[0] = ((0.0, 0.0, 0.0), (-6.0, 0.0, 0.0))  # behind the pursuer
+        world.state.visible[0] = 0
+        world.state.last_seen[0, 0] = (4.0, 3.0, 0.0, 0.0)
+        pictures.append(world.draw(0).astype(int))
+    where = np.argwhere(np.abs(pictures[0] - pictures[1]).sum(-1) > 20)
+    height, width = pictures[0].shape[:2]
+    middle = where.mean(0) - (34 + 18 + 524 / 2, width / 2)  # header and margin; y points up in the arena, down here
+    assert len(where) > 20 and height == 560 + 34
+    np.testing.assert_allclose(middle, [-3.0 * 26.2, 4.0 * 26.2], atol=3.0)

@@ -1,7 +1,8 @@
 """A picture of one duel from above: arena, circles, both ways so far, who can see whom, and what the lidar feels.
 
 The pursuer is red, the evader blue. A fan is what a side can see: its cone up to the sensing radius, cut by circles
-where they hide; it is bright while the opponent is in sight. Dots are where lidar rays end.
+where they hide; it is bright while the opponent is in sight. Dots are where lidar rays end. A ring is where a
+side that recalls last saw the other.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from holdfast.worlds.pursuit.constants import ALL_ROUND, ANY_DISTANCE
-from holdfast.worlds.pursuit.duel import MAX_STEPS, SIDES, TRAIL, Duel
+from holdfast.worlds.pursuit.duel import MAX_STEPS, NEVER, SIDES, TRAIL, Duel
 
 if TYPE_CHECKING:
     from holdfast.worlds.pursuit.world import Pursuit
@@ -136,6 +137,16 @@ def draw_lidar(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
         canvas.pen.ellipse(canvas.box(x, y, dot, dot), fill=faded(side, strength))
 
 
+def draw_recalled(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
+    """A ring where a side that recalls last saw the other, fainter the longer ago."""
+    x, y, _, step = world.state.last_seen[lane, side]
+    if not world.rules[0]["recalls"] or step == NEVER or world.state.visible[lane, side]:
+        return
+    age = (world.state.step[lane] - step) * world.settings.dt
+    ring = LEAST_BODY * 2.0 * max(canvas.half)
+    canvas.pen.ellipse(canvas.box(x, y, ring, ring), outline=faded(side, 60 + int(160 / (1.0 + age))), width=2 * SMOOTH)
+
+
 def draw_robot(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
     x, y, heading = world.state.pose[lane, side]
     radius = max(world.settings.robot_radius, LEAST_BODY * 2.0 * max(canvas.half))
@@ -174,6 +185,8 @@ def picture(world: Pursuit, lane: int) -> np.ndarray:
     for side in range(2):
         draw_trail(canvas, duel, lane, side)
         draw_lidar(canvas, world, lane, side)
+        if masked[side]:
+            draw_recalled(canvas, world, lane, side)
     if duel.visible[lane, 0] and masked[0]:
         canvas.pen.line(canvas.pixels(duel.pose[lane, :, :2]), (*SIGHT_LINE, 110), SMOOTH)
     for side in (1, 0):

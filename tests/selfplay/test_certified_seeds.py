@@ -1,0 +1,55 @@
+"""The benchmark that certifies seeds of a preset, in miniature: trained, challenged, written down, never twice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TINY = {
+    "rollout.lanes": "8",
+    "rollout.steps": "8",
+    "rollout.threads": "1",
+    "learner.minibatch": "64",
+    "policy.hidden": "8",
+    "run.iterations": "2",
+    "run.allow_slow": "true",
+    "evaluation.every": "1",
+    "evaluation.episodes": "8",
+    "evaluation.final_episodes": "8",
+    "response.steps": "128",
+    "response.duels": "100",
+    "response.pass_gap": "1.0",
+    "world.max_steps": "60",
+    "duel.turn_steps": "64",
+    "health.window": "20",
+}
+
+
+def certify(folder: Path, *words: str) -> str:
+    command = [sys.executable, str(ROOT / "benchmarks" / "pursuit_certified.py"), str(folder / "runs"), "--seeds", "3"]
+    done = subprocess.run(
+        [*command, "--results", str(folder / "results"), *words], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_seed_is_trained_and_challenged_once(tmp_path: Path) -> None:
+    words = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+    said = certify(tmp_path, *words)
+    path = tmp_path / "results" / "3.json"
+    row = json.loads(path.read_text())
+    assert row["seed"] == 3 and row["duels"] == 100 and len(row["rates"]) == 2
+    assert sorted(row["challengers"]) == ["evader incumbent", "evader scratch", "pursuer incumbent", "pursuer scratch"]
+    for one in row["challengers"].values():
+        assert one["steps"] >= 128 and 0 <= one["wins"] <= one["duels"] == 100
+    assert "seed 3, pursuer incumbent:" in said and "passed: " in said
+    before = (tmp_path / "runs" / "pursuit-3" / "metrics.jsonl").read_bytes()
+    again = certify(tmp_path, *words)
+    assert "M steps" not in again
+    assert before == (tmp_path / "runs" / "pursuit-3" / "metrics.jsonl").read_bytes()
+    assert json.loads(path.read_text()) == row
+    assert "| 3 | " in certify(tmp_path, "--table")
