@@ -57,7 +57,7 @@ def shrink(whole: Config, mini: Config) -> Config:
         mask_steps=4 * rollout if mini.duel.mask_steps else 0,
         boost_turns=min(mini.duel.boost_turns, 2),
         generations=min(mini.duel.generations, 2),
-        generation_iterations=_end(mini) - 3 if mini.duel.generations > 1 else 0,
+        generation_share=1.0 - 3.0 / _end(mini) if mini.duel.generations > 1 else 0.0,
         force_switch_every=min(mini.duel.force_switch_every, 2 * rollout),
         force_first_switch=min(mini.duel.force_first_switch, rollout),
     )

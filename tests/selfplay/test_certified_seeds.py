@@ -14,7 +14,7 @@ TINY = {
     "rollout.threads": "1",
     "learner.minibatch": "64",
     "policy.hidden": "8",
-    "run.iterations": "2",
+    "run.iterations": "4",
     "run.allow_slow": "true",
     "evaluation.every": "1",
     "evaluation.episodes": "8",
@@ -42,7 +42,7 @@ def test_a_seed_is_trained_and_challenged_once(tmp_path: Path) -> None:
     said = certify(tmp_path, *words)
     path = tmp_path / "results" / "3.json"
     row = json.loads(path.read_text())
-    assert row["seed"] == 3 and row["duels"] == 100 and len(row["rates"]) == 2
+    assert row["seed"] == 3 and row["duels"] == 100 and len(row["rates"]) == 4
     assert sorted(row["challengers"]) == ["evader incumbent", "evader scratch", "pursuer incumbent", "pursuer scratch"]
     for one in row["challengers"].values():
         assert one["steps"] >= 128 and 0 <= one["wins"] <= one["duels"] == 100

@@ -18,7 +18,7 @@ from holdfast.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.selfplay.duel import Duel
-from holdfast.selfplay.generations import begin_generation
+from holdfast.selfplay.generations import begin_generation, planned_end
 from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
 from holdfast.views.dry_run import spec_of
@@ -60,7 +60,7 @@ CASES = {
         "policy.core_size": "4",
     },
     "challengers": {"league.challenge_every": "3", "league.challenge_steps": "256"},
-    "generations": {"duel.turn_steps": "1", "duel.generations": "3", "duel.generation_iterations": "3"},
+    "generations": {"duel.turn_steps": "1", "duel.generations": "3", "duel.generation_share": "0.5"},
 }
 
 
@@ -145,6 +145,23 @@ def test_generations_begin_anew_and_meet_the_last_of_the_earlier_ones(tmp_path: 
         assert book.sides[number].own_steps == book.sides[number].steps // 3
     rates = [row["learner.seeker.lr"] for row in read_lines(run.folder / "metrics.jsonl")]
     assert rates[:4] == rates[4:8] == rates[8:] and rates[0] > rates[3]
+
+
+@pytest.mark.parametrize(
+    ("iterations", "generations", "share", "ends"),
+    [
+        (850, "4", "0.53", [150, 300, 450, 850]),
+        (800, "4", "0", [200, 400, 600, 800]),
+        (4, "4", "0.95", [1, 2, 3, 4]),
+        (9, "3", "0.1", [1, 2, 9]),
+    ],
+)
+def test_generations_share_the_run(
+    tmp_path: Path, iterations: int, generations: str, share: str, ends: list[int]
+) -> None:
+    options = {"run.iterations": str(iterations), "duel.generations": generations, "duel.generation_share": share}
+    config = duel_config(tmp_path, **options)
+    assert [planned_end(config, number) for number in range(len(ends))] == ends
 
 
 def test_a_generation_begins_with_other_weights_and_an_empty_optimiser(tmp_path: Path) -> None:
@@ -253,9 +270,9 @@ def test_a_best_response_test_can_be_interrupted_and_is_made_again(tmp_path: Pat
         ({"duel.warmup": "true", "duel.turn_steps": "8"}, "single rollout"),
         ({"ewc.samples": "8"}, "ewc.strength above 0"),
         ({"league.challenge_steps": "8"}, "league.challenge_every above 0"),
-        ({"duel.generation_iterations": "2"}, "duel.generations above 1"),
+        ({"duel.generation_share": "0.5"}, "duel.generations above 1"),
         ({"duel.generations": "2", "league.size": "0"}, "duel.generations has no effect"),
-        ({"duel.generations": "3", "duel.generation_iterations": "5"}, "leave none of run.iterations = 4 for it"),
+        ({"duel.generations": "5"}, "duel.generations = 5 needs an iteration for each, run.iterations = 4"),
         ({"league.challenge_every": "8", "league.size": "0"}, "league.challenge_every has no effect"),
         ({"run.stop_score": "0.5"}, "run.stop_score has no effect in self-play"),
         ({"rollout.lag": "1"}, "rollout.lag has no effect in self-play"),

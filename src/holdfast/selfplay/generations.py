@@ -31,11 +31,14 @@ class Span(NamedTuple):
 
 
 def planned_end(config: Config, generation: int) -> int:
-    """All but the last are of one length."""
+    """All but the last are of one length; together they have their share of the run. Each has an iteration at least."""
     duel, whole = config.duel, config.run.iterations
-    if generation >= duel.generations - 1:
+    earlier = duel.generations - 1
+    if generation >= earlier:
         return whole
-    return (generation + 1) * (duel.generation_iterations or whole // duel.generations)
+    share = duel.generation_share or earlier / duel.generations
+    wanted = round((generation + 1) * share * whole / earlier)
+    return min(max(wanted, generation + 1), whole - (earlier - generation))
 
 
 def span(config: Config, book: Book) -> Span:

@@ -55,8 +55,12 @@ class DuelConfig:
         high=50,
         only=DUELS,
     )
-    generation_iterations: int = option(
-        0, "iterations of every generation but the last; 0 = equal parts of the run", low=0, only=DUELS
+    generation_share: float = option(
+        0.0,
+        "share of the run for all generations but the last; 0 = as much for each as for the last",
+        low=0.0,
+        high=0.95,
+        only=DUELS,
     )
     freeze_role: Literal["none", "first", "second"] = option("none", "a role that never learns", only=DUELS)
     alternate_freeze: bool = option(

@@ -25,7 +25,7 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
     (("duel.boost_turns",), lambda c: c.duel.boost_threshold > 0, "duel.boost_threshold above 0"),
     (("duel.multiplier_when",), lambda c: c.duel.evader_multiplier != 1.0, "duel.evader_multiplier other than 1"),
     (("duel.cold_start_steps",), lambda c: c.duel.cold_start != "none", "duel.cold_start"),
-    (("duel.generation_iterations",), lambda c: c.duel.generations > 1, "duel.generations above 1"),
+    (("duel.generation_share",), lambda c: c.duel.generations > 1, "duel.generations above 1"),
     (
         ("duel.generations",),
         lambda c: c.duel.generations == 1 or (c.league.size > 0 and c.league.mix[1] > 0),
@@ -121,11 +121,10 @@ def _generation_problems(config: Any) -> list[str]:
     duel, problems = config.duel, []
     if duel.generations == 1:
         return []
-    earlier = (duel.generations - 1) * duel.generation_iterations
-    if earlier >= config.run.iterations or duel.generations > config.run.iterations:
+    if duel.generations > config.run.iterations:
         problems.append(
-            f"duel.generations = {duel.generations}: {earlier or duel.generations} iterations before the last one "
-            f"leave none of run.iterations = {config.run.iterations} for it"
+            f"duel.generations = {duel.generations} needs an iteration for each, "
+            f"run.iterations = {config.run.iterations}"
         )
     for name, is_set in (("duel.cold_start", duel.cold_start != "none"), ("ewc.strength", config.ewc.strength > 0)):
         if is_set:
