@@ -27,10 +27,8 @@ from holdfast.intervals import newcombe, wilson
 from holdfast.runs.folder import Run, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint
-from holdfast.selfplay.arena import below
-from holdfast.selfplay.certificate import FROZEN, SLACK, Case, play_pair
+from holdfast.selfplay.certificate import FROZEN, SLACK, Case, case_of, play_pair
 from holdfast.selfplay.crossplay import read_book
-from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Contender
 from holdfast.selfplay.probes import PROBED, Probe, alarms
 from holdfast.selfplay.response import CHALLENGER, Gain, Setting, measure, respond
@@ -59,21 +57,18 @@ def train(root: Path, seed: int, words: list[str]) -> Run:
     return find_run(folder.name, str(root))
 
 
-def case_of(run: Run) -> Case:
-    """The last pair of a run."""
-    config = config_of(run)
-    saved = load_checkpoint(run, "latest")
+def last_pair(run: Run) -> Case:
+    config, saved = config_of(run), load_checkpoint(run, "latest")
     book, _ = read_book(saved)
-    spec = spec_of(config)
-    first, second = (below(saved.arrays, f"{role.name}/") for role in spec.roles)
-    trained = (book.sides[FIRST].own_steps, book.sides[SECOND].own_steps)
-    return Case(config, Ladder(config, spec), book.standing.level, (first, second), trained)
+    return case_of(config, spec_of(config), book, saved.arrays)
 
 
 def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
     """What is known of a seed before the first challenger."""
     wins, duels = play_pair(case)
     judged = [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == "evaluation"]
+    if not judged:
+        raise SystemExit(f"{run.name} was never evaluated: set evaluation.every within its iterations")
     last = judged[-1]["probes"]
     probes = [Probe(role, name, last[f"{role}_{name}"]) for role in NAMES for name in PROBED]
     return {
@@ -174,7 +169,7 @@ def main() -> None:
             rows += [json.loads(path.read_text())] if path.is_file() else []
             continue
         run = train(given.runs, seed, [f"--{word}" for word in given.set])
-        case = case_of(run)
+        case = last_pair(run)
         pass_gap = case.config.response.pass_gap
         row = json.loads(path.read_text()) if path.is_file() else begun(run, seed, case)
         for role, start in ORDER[: given.challengers]:

@@ -272,6 +272,7 @@ def test_a_best_response_test_can_be_interrupted_and_is_made_again(tmp_path: Pat
         ({"league.challenge_steps": "8"}, "league.challenge_every above 0"),
         ({"duel.generation_share": "0.5"}, "duel.generations above 1"),
         ({"duel.generations": "2", "league.size": "0"}, "duel.generations has no effect"),
+        ({"duel.generations": "2", "duel.max_turns": "3"}, "duel.max_turns does not go with duel.generations"),
         ({"duel.generations": "5"}, "duel.generations = 5 needs an iteration for each, run.iterations = 4"),
         ({"league.challenge_every": "8", "league.size": "0"}, "league.challenge_every has no effect"),
         ({"run.stop_score": "0.5"}, "run.stop_score has no effect in self-play"),

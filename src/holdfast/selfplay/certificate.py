@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 
 from holdfast.config import Config
 from holdfast.intervals import newcombe, wilson
+from holdfast.selfplay.arena import below
 from holdfast.selfplay.blindness import Blind
+from holdfast.selfplay.book import Book
 from holdfast.selfplay.cast import Player
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays, Contender, script
 from holdfast.selfplay.response import CHALLENGER, Gain, Response, Setting, measure, nothing, respond
 from holdfast.selfplay.rota import FIRST, SECOND, other
+from holdfast.worlds.api import WorldSpec
 
 SLACK = 0.02  # a challenger this much behind the incumbent still shows that it can learn
 BLIND_START, BLIND_WIDTHS = 30.0, (120.0, 60.0, 30.0, 15.0)  # degrees, narrowed until the incumbent gains little
@@ -47,6 +50,13 @@ class Case(NamedTuple):
     def budget(self, role: int) -> int:
         """A challenger learns at least as long as the role it challenges for did."""
         return max(self.config.response.steps, self.trained[role]) if self.steps is None else self.steps
+
+
+def case_of(config: Config, spec: WorldSpec, book: Book, arrays: Arrays, steps: int | None = None) -> Case:
+    """The pair of a checkpoint."""
+    first, second = (below(arrays, f"{role.name}/") for role in spec.roles)
+    trained = (book.sides[FIRST].own_steps, book.sides[SECOND].own_steps)
+    return Case(config, Ladder(config, spec), book.standing.level, (first, second), trained, steps)
 
 
 class Found(NamedTuple):

@@ -2,7 +2,7 @@
 
 A pair learns to hold against the other half of itself. Pursuers of runs with other first weights catch such an evader
 two to four times as often as its own pursuer does, so meeting only one's own lineage is not enough. The last policies
-of each generation are met by all later ones, by measured results, and never leave the pool.
+of each generation are met by all later ones, by measured results; the pool has `league.size` places for them alone.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def planned_end(config: Config, generation: int) -> int:
 
 
 def span(config: Config, book: Book) -> Span:
-    """Of the generation that learns now."""
-    return Span(book.born_at, planned_end(config, book.generation))
+    """Of the generation that learns now; a long turn may have begun it after its planned end."""
+    return Span(book.born_at, max(planned_end(config, book.generation), book.born_at + 1))
 
 
 def is_last(config: Config, book: Book) -> bool:

@@ -126,7 +126,12 @@ def _generation_problems(config: Any) -> list[str]:
             f"duel.generations = {duel.generations} needs an iteration for each, "
             f"run.iterations = {config.run.iterations}"
         )
-    for name, is_set in (("duel.cold_start", duel.cold_start != "none"), ("ewc.strength", config.ewc.strength > 0)):
+    once = {
+        "duel.cold_start": (duel.cold_start != "none", "only the first generation would have the exercise"),
+        "duel.max_turns": (duel.max_turns > 0, "generations share run.iterations"),
+        "ewc.strength": (config.ewc.strength > 0, "weights would be held at another generation's"),
+    }
+    for name, (is_set, reason) in once.items():
         if is_set:
-            problems.append(f"{name} is for roles that live once: it does not go with duel.generations above 1")
+            problems.append(f"{name} does not go with duel.generations above 1: {reason}")
     return problems

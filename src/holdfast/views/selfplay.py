@@ -12,10 +12,8 @@ from rich.table import Table
 from holdfast.errors import ConfigError, UnknownName, nearest
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import config_of, load_checkpoint
-from holdfast.selfplay.arena import below
-from holdfast.selfplay.certificate import Case, certify
+from holdfast.selfplay.certificate import case_of, certify
 from holdfast.selfplay.crossplay import crossplay, draw_matrix, gallery_of, read_book
-from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.response import Gain
 from holdfast.views.certificate import print_response
 from holdfast.views.dry_run import spec_of
@@ -39,14 +37,11 @@ def exploit(
     if role != "both" and role not in names:
         raise UnknownName(f"no role {role!r}{nearest(role, names)}; there are {', '.join(names)} and both")
     chosen = tuple(number for number, name in enumerate(names) if role in ("both", name))
-    pair = (below(saved.arrays, f"{names[0]}/"), below(saved.arrays, f"{names[1]}/"))
-    trained = (book.sides[0].own_steps, book.sides[1].own_steps)
 
     def tell(who: str, gain: Gain) -> None:
         print(f"{who}: {gain.steps:,} steps, wins {gain.rate:.3f}", file=sys.stderr, flush=True)
 
-    case = Case(config, Ladder(config, spec), book.standing.level, pair, trained, steps)
-    found = certify(case, chosen, power, tell)
+    found = certify(case_of(config, spec, book, saved.arrays, steps), chosen, power, tell)
     found["checkpoint"] = saved.name
     run.write_json(f"evals/response-{saved.name}-{role}.json", found)
     if as_json:

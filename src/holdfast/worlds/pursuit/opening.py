@@ -40,7 +40,7 @@ def look(duel, rules, key):  # type: ignore[no-untyped-def]
     is_blocked = blocked(duel)
     for side in range(2):
         duel.visible[side] = 1 if sees(duel, rules, key, is_blocked, rules.half_cone, side) else 0
-        if duel.visible[side]:
+        if rules.recalls and duel.visible[side]:
             for k in range(3):
                 duel.last_seen[side, k] = duel.pose[1 - side, k]
             duel.last_seen[side, SEEN_STEP] = duel.step

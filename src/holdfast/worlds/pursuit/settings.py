@@ -79,7 +79,7 @@ class PursuitSettings:
         "step", "how long a draw of the levels full_pursuer and full_evader holds", only=MASKED
     )
     recall: bool = option(
-        False, "while the opponent is out of sight: where it was last seen, how it faced, how long ago", only=HIDEABLE
+        False, "also tell where the opponent was last seen, how it faced, and how long ago", only=HIDEABLE
     )
     critic: Literal["own", "full"] = option(
         "own", "full: values are learned from where the opponent is, seen or not; choices are not", only=MASKED
