@@ -152,7 +152,7 @@ class Duel(NamedTuple):
     total: np.ndarray  # [N, 2] return so far
     circles: np.ndarray  # [N, ROOM, 3] x, y, radius
     circle_shift: np.ndarray  # [N, ROOM, 2] error of observed circles
-    last_seen: np.ndarray  # [N, 2, 4] x, y, heading of the other when a side that recalls saw it, and the step; -1: never
+    last_seen: np.ndarray  # [N, 2, 4] x, y, heading at the last sight of a side that recalls, and its step; -1: never
     visited: np.ndarray  # [N, 2, 2] a bit for each cell entered
     step: np.ndarray  # [N] world steps since the start (the clock counts decisions)
     n_circles: np.ndarray  # [N]
