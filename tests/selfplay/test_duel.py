@@ -61,6 +61,7 @@ CASES = {
     },
     "challengers": {"league.challenge_every": "3", "league.challenge_steps": "256"},
     "generations": {"duel.turn_steps": "1", "duel.generations": "3", "duel.generation_share": "0.5"},
+    "finish": {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.finish_share": "0.67"},
 }
 
 
@@ -145,6 +146,40 @@ def test_generations_begin_anew_and_meet_the_last_of_the_earlier_ones(tmp_path: 
         assert book.sides[number].own_steps == book.sides[number].steps // 3
     rates = [row["learner.seeker.lr"] for row in read_lines(run.folder / "metrics.jsonl")]
     assert rates[:4] == rates[4:8] == rates[8:] and rates[0] > rates[3]
+
+
+@pytest.mark.parametrize("mode", ["turns", "simultaneous"])
+def test_at_the_end_the_first_role_learns_alone(tmp_path: Path, mode: str) -> None:
+    options = {"duel.mode": mode, "duel.turn_steps": "1", "duel.generations": "2", "run.iterations": "12"}
+    config = duel_config(tmp_path, **options, **{"duel.finish_share": "0.34", "learner.lr_schedule": "linear"})
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    duel.start()
+    events = read_lines(run.folder / "events.jsonl")
+    (begun,) = [event for event in events if event["event"] == "finish"]
+    assert (begun["iteration"], begun["role"]) == (8, "seeker")
+    turns = [event for event in events if event["event"] == "turn"]
+    assert [turn["roles"] for turn in turns if turn["reason"] == "finish"] == [["seeker"]] * 4
+    assert all("hider" not in turn["roles"] for turn in turns if turn["iteration"] >= 8)
+    rates = [row.get("learner.seeker.lr") for row in read_lines(run.folder / "metrics.jsonl")]
+    assert rates[4] == rates[8] and rates[8:] == sorted(rates[8:], reverse=True) and rates[11] > 0.0
+    frozen = duel.state.vault.take(begun["policy"])
+    assert not np.allclose(
+        arrays_of(duel.state.sides[0].learner)["optimizer/parameters"], frozen["optimizer/parameters"]
+    )
+
+
+def test_long_turns_end_where_a_generation_or_the_finish_begins(tmp_path: Path) -> None:
+    options = {"duel.turn_steps": "1024", "duel.finish_share": "0.3", "duel.generations": "2", "run.iterations": "20"}
+    config = duel_config(tmp_path, **options)
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    duel.start()
+    events = read_lines(run.folder / "events.jsonl")
+    begun = [(event["event"], event["iteration"]) for event in events if event["event"] in ("generation", "finish")]
+    assert begun == [("generation", 7), ("finish", 14)]
+    turns = [event for event in events if event["event"] == "turn"]
+    assert turns[0]["rollouts"] == 7 and turns[-1]["reason"] == "finish"
 
 
 @pytest.mark.parametrize(
@@ -274,6 +309,9 @@ def test_a_best_response_test_can_be_interrupted_and_is_made_again(tmp_path: Pat
         ({"duel.generations": "2", "league.size": "0"}, "duel.generations has no effect"),
         ({"duel.generations": "2", "duel.max_turns": "3"}, "duel.max_turns does not go with duel.generations"),
         ({"duel.generations": "5"}, "duel.generations = 5 needs an iteration for each, run.iterations = 4"),
+        ({"duel.finish_share": "0.5", "duel.max_turns": "3"}, "duel.max_turns does not go with duel.finish_share"),
+        ({"duel.finish_share": "0.5", "duel.freeze_role": "first"}, "duel.freeze_role does not go with"),
+        ({"duel.finish_share": "0.01"}, "duel.finish_share = 0.01 leaves no iteration of run.iterations = 4"),
         ({"league.challenge_every": "8", "league.size": "0"}, "league.challenge_every has no effect"),
         ({"run.stop_score": "0.5"}, "run.stop_score has no effect in self-play"),
         ({"rollout.lag": "1"}, "rollout.lag has no effect in self-play"),

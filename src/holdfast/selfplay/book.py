@@ -83,6 +83,7 @@ class Book:
     challenged_at: int = 0  # iteration of the last challengers
     generation: int = 0
     born_at: int = 0  # iteration at which it began
+    finish_at: int | None = None  # iteration from which the first role learns alone
     warm_next: bool = False  # the next turn is a warm start
     outcome: str | None = None  # converged or unstable
     because: str = ""

@@ -22,7 +22,7 @@ from holdfast.runs.checkpoint import Saved
 from holdfast.runs.signals import Stopped, StopRequest
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.challengers import challenge, challenge_is_due
-from holdfast.selfplay.generations import begin_generation, generation_is_due, span
+from holdfast.selfplay.generations import begin_finish, begin_generation, finish_is_due, generation_is_due, span
 from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
@@ -79,6 +79,8 @@ class Duel(JudgedDuel):
                         challenge(state, self.ladder, self.heed, self.tell)
                 if generation_is_due(state):
                     begin_generation(state, self.tell)
+                elif finish_is_due(state):
+                    begin_finish(state, self.tell)
             self.write(metrics, episodes, time.perf_counter() - begun)
             if self.due(self.config.checkpoint.every) or self.done or stop.received is not None:
                 with self.clock("save"):

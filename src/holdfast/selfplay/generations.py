@@ -3,6 +3,8 @@
 A pair learns to hold against the other half of itself. Pursuers of runs with other first weights catch such an evader
 two to four times as often as its own pursuer does, so meeting only one's own lineage is not enough. The last policies
 of each generation are met by all later ones, by measured results; the pool has `league.size` places for them alone.
+
+After the last generation the first role may learn on alone, while the second one stays as it is (`duel.finish_share`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from holdfast.learner.learner import Learner
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.rollback import Ring
+from holdfast.selfplay.rota import FIRST
 from holdfast.selfplay.state import DuelState, Side
 from holdfast.selfplay.vault import arrays_of, put_into
 from holdfast.state import torch_generator
@@ -24,15 +27,21 @@ GENERATION = 15  # purpose of the generators that draw first weights
 
 
 class Span(NamedTuple):
-    """When a generation learns, in iterations."""
+    """When a generation learns, or the first role alone after the last one, in iterations."""
 
     start: int
     end: int
 
 
+def planned_finish(config: Config) -> int:
+    """The iteration from which the first role learns alone; every generation has had one before."""
+    whole = config.run.iterations
+    return max(whole - round(config.duel.finish_share * whole), min(config.duel.generations, whole))
+
+
 def planned_end(config: Config, generation: int) -> int:
     """All but the last are of one length; together they have their share of the run. Each has an iteration at least."""
-    duel, whole = config.duel, config.run.iterations
+    duel, whole = config.duel, planned_finish(config)
     earlier = duel.generations - 1
     if generation >= earlier:
         return whole
@@ -42,8 +51,17 @@ def planned_end(config: Config, generation: int) -> int:
 
 
 def span(config: Config, book: Book) -> Span:
-    """Of the generation that learns now; a long turn may have begun it after its planned end."""
+    """Of the generation that learns now, or of the finish; an exercise may have delayed either."""
+    if book.finish_at is not None:
+        return Span(book.finish_at, max(config.run.iterations, book.finish_at + 1))
     return Span(book.born_at, max(planned_end(config, book.generation), book.born_at + 1))
+
+
+def rollouts_until_change(config: Config, book: Book, now: int) -> int | None:
+    """Iterations that a turn may have before the next generation or the finish; none if neither is to come."""
+    left = span(config, book).end - now
+    is_end = book.finish_at is not None or (is_last(config, book) and config.duel.finish_share == 0.0)
+    return None if is_end else max(left, 1)
 
 
 def is_last(config: Config, book: Book) -> bool:
@@ -55,6 +73,21 @@ def generation_is_due(state: DuelState) -> bool:
     if is_last(state.config, state.book) or state.exercises:
         return False
     return state.counts.iteration >= planned_end(state.config, state.book.generation)
+
+
+def finish_is_due(state: DuelState) -> bool:
+    """Has the last generation had its time?"""
+    config, book, now = state.config, state.book, state.counts.iteration
+    if config.duel.finish_share == 0.0 or book.finish_at is not None or not is_last(config, book) or state.exercises:
+        return False
+    return max(planned_finish(config), book.born_at + 1) <= now < config.run.iterations
+
+
+def begin_finish(state: DuelState, event: Callable[..., None]) -> None:
+    """From here on only the first role learns, by schedules of its own."""
+    book = state.book
+    book.finish_at = state.counts.iteration
+    event("finish", role=state.sides[FIRST].name, policy=state.vault.freeze(state.sides[FIRST]))
 
 
 def begin_generation(state: DuelState, event: Callable[..., None]) -> None:

@@ -62,6 +62,13 @@ class DuelConfig:
         high=0.95,
         only=DUELS,
     )
+    finish_share: float = option(
+        0.0,
+        "share of the run, at its end, in which only the first role learns, its rate as at the start; 0 = none",
+        low=0.0,
+        high=0.9,
+        only=DUELS,
+    )
     freeze_role: Literal["none", "first", "second"] = option("none", "a role that never learns", only=DUELS)
     alternate_freeze: bool = option(
         False, "only one role learns until it wins often enough, then the other; the first one begins", only=TURNS

@@ -99,7 +99,7 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
         problems.append(
             f"duel.warmup has no effect: a turn of {config.duel.turn_steps} steps is a single rollout of {rollout}"
         )
-    problems += _generation_problems(config)
+    problems += _generation_problems(config) + _finish_problems(config)
     mix = config.league.mix
     if len(mix) != 3 or abs(sum(mix) - 1.0) > 1e-6:
         problems.append(f"league.mix = {','.join(map(str, mix))}: three shares that add up to 1 are needed")
@@ -114,6 +114,25 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
         read_schedule(config.duel.freeze_schedule)
     except ConfigError as error:
         problems += error.problems
+    return problems
+
+
+def _finish_problems(config: Any) -> list[str]:
+    duel = config.duel
+    if duel.finish_share == 0.0:
+        return []
+    against = {
+        "duel.max_turns": (duel.max_turns > 0, "the finish is a share of run.iterations"),
+        "duel.freeze_role": (duel.freeze_role != "none", "who learns is settled already"),
+    }
+    problems = [
+        f"{name} does not go with duel.finish_share: {reason}" for name, (is_set, reason) in against.items() if is_set
+    ]
+    if round(duel.finish_share * config.run.iterations) < 1 or config.run.iterations <= duel.generations:
+        problems.append(
+            f"duel.finish_share = {duel.finish_share} leaves no iteration of run.iterations = {config.run.iterations} "
+            "for the first role alone"
+        )
     return problems
 
 

@@ -9,11 +9,14 @@ import numpy as np
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.book import TurnBook
 from holdfast.selfplay.cast import Player
+from holdfast.selfplay.generations import rollouts_until_change
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays
 from holdfast.selfplay.rollback import Entry
 from holdfast.selfplay.rota import (
+    FIRST,
     SECOND,
+    Turn,
     after_turn,
     damping,
     forced_switch_is_due,
@@ -42,14 +45,15 @@ def begin_turn(state: DuelState, ladder: Ladder, event: Event) -> None:
     if exercising:
         roles, reason, stage = (exercising[0],), "cold start", "exercise"
         length = -(-duel.cold_start_steps // rollout_steps(state.exercises[exercising[0]]))
-    elif book.warm_next:
+    elif book.warm_next and book.finish_at is None:
         roles, reason, stage = (SECOND,), "warm start", "warm"
         length = -(-duel.warm_start_steps // rollout_steps(state.arenas[SECOND]))
     else:
-        (roles, reason), stage = next_turn(duel, book.rota, steps), "play"
+        finish = Turn((FIRST,), "finish")
+        (roles, reason), stage = finish if book.finish_at is not None else next_turn(duel, book.rota, steps), "play"
         obstacles, shrink = ladder.has_obstacles(book.standing.level), 0.5**book.tally.halvings
         each = [turn_rollouts(duel, n, steps, rollout_steps(state.arenas[n]), obstacles, shrink) for n in roles]
-        length = max(each)
+        length = min(max(each), rollouts_until_change(state.config, book, state.counts.iteration) or max(each))
     book.turns += 1
     book.tally.in_turn = 0
     book.turn = TurnBook(
