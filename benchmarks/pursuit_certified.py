@@ -5,10 +5,11 @@
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --table
 
 Each seed is trained to its end; its last pair is then put to four challengers that learn as long as the roles did: for
-each role one from the role's weights and one from scratch. A seed whose first gap is too wide is not tried further. One
-file per seed in benchmarks/results/pursuit_certified, written after every challenger, so two processes may share the
-seeds. A seed counts as passed with all gaps at most `response.pass_gap`, no alarm of the probes in its last evaluation,
-and challengers of both roles that are as good as the role they challenge.
+each role one from the role's weights and one from scratch. A seed whose first gap is too wide is not tried further, and
+that challenger stops once the gap is certain. One file per seed in benchmarks/results/pursuit_certified, written after
+every challenger, so two processes may share the seeds. A seed counts as passed with all gaps at most
+`response.pass_gap`, no alarm of the probes in its last evaluation, and challengers of both roles that are as good as
+the role they challenge.
 """
 
 from __future__ import annotations
@@ -85,9 +86,10 @@ def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
     }
 
 
-def challenge(case: Case, role: int, start: str, say: str) -> dict[str, Any]:
+def challenge(case: Case, role: int, start: str, own: float, say: str) -> dict[str, Any]:
     rival = Contender(FROZEN, case.pair[other(role)])
-    setting = Setting(case.config, case.ladder, case.level, role, rival)
+    enough = own + case.config.response.pass_gap
+    setting = Setting(case.config, case.ladder, case.level, role, rival, enough=enough)
     number = [word for _, word in ORDER[::2]].index(start)
 
     def tell(gain: Gain) -> None:
@@ -176,7 +178,8 @@ def main() -> None:
             name = f"{NAMES[role]} {start}"
             if name in row["challengers"] or verdict(row, pass_gap) == "failed":
                 continue
-            row["challengers"][name] = challenge(case, role, start, f"seed {seed}, {name}")
+            wins, duels = own_wins(row, role)
+            row["challengers"][name] = challenge(case, role, start, wins / duels, f"seed {seed}, {name}")
             replace_file(path, (json.dumps(row) + "\n").encode())
         replace_file(path, (json.dumps(row) + "\n").encode())
         rows.append(row)

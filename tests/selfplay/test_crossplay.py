@@ -10,6 +10,13 @@ import pytest
 
 from holdfast.errors import CheckpointError, ConfigError, UnknownName
 from holdfast.runs.folder import Run
+from holdfast.runs.reopen import config_of, load_checkpoint
+from holdfast.selfplay.certificate import FROZEN, case_of
+from holdfast.selfplay.crossplay import read_book
+from holdfast.selfplay.matches import Contender
+from holdfast.selfplay.response import Setting, respond
+from holdfast.selfplay.rota import FIRST, SECOND
+from holdfast.views.dry_run import spec_of
 from holdfast.views.selfplay import exploit, show_crossplay
 from tests.conftest import finished_run
 from tests.selfplay.test_duel import PENNIES, SELFPLAY
@@ -30,6 +37,18 @@ def test_exploit_measures_each_challenger_and_tells_its_power(run: Run, capsys: 
     assert found["verdict"] == expected
     assert side["power"]["checks"]["learned as long as the incumbent"]
     assert (run.folder / "evals/response-000006-seeker.json").is_file()
+
+
+@pytest.mark.parametrize(("enough", "stops"), [(0.0, True), (1.0, False)])
+def test_a_challenger_stops_once_it_is_beyond_what_is_enough(run: Run, enough: float, stops: bool) -> None:
+    config, saved = config_of(run), load_checkpoint(run, "latest")
+    case = case_of(config, spec_of(config), read_book(saved)[0], saved.arrays)
+    rival = Contender(FROZEN, case.pair[SECOND])
+    setting = Setting(config, case.ladder, case.level, FIRST, rival, enough=enough)
+    per_rollout = config.rollout.lanes * config.rollout.steps
+    found = respond(setting, case.pair[FIRST], 12 * per_rollout, seed=1)
+    assert found.steps == (len(found.history) - 1) * per_rollout
+    assert len(found.history) == 2 if stops else len(found.history) >= 13
 
 
 def test_crossplay_fills_the_matrix_and_draws_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

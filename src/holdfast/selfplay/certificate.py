@@ -105,12 +105,14 @@ def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) 
     steps, name = case.budget(role), case.ladder.spec.roles[role].name
     starts: tuple[tuple[str, Arrays | None], ...] = (("incumbent", case.pair[role]), ("scratch", None))
     own_now = now if role == FIRST else (now[1] - now[0], now[1])
+    limit = own_now[0] / own_now[1] + case.config.response.pass_gap
+    rated = setting._replace(enough=limit) if case.until_failed else setting
     found: list[Found] = []
     gap = 0.0
     for number, (word, start) in enumerate(starts):
         if not case.is_over(gap):
             say = partial(tell, f"{name} from {word}")
-            found.append(_challenge(setting, start, steps, 101 + role + 10 * number, say))
+            found.append(_challenge(rated, start, steps, 101 + role + 10 * number, say))
             best = max(found, key=lambda one: one.wins)
             gap = best.wins / best.duels - own_now[0] / own_now[1]
     low, high = newcombe((best.wins, best.duels), own_now)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from holdfast.config import Config
+from holdfast.intervals import wilson
 from holdfast.learner.learner import Learner
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
@@ -37,6 +38,7 @@ CHALLENGER = Player("challenger", "challenger")
 LOOKS = 12  # selections over the budget
 STILL_GAINING = 0.01  # in the last quarter: go on
 LONGEST = 2.0  # times the budget
+SURE = 4.0  # deviations by which a challenger must be beyond what is enough
 
 
 def nothing() -> None:
@@ -71,12 +73,16 @@ class Setting(NamedTuple):
     rival: Contender
     blind: Blind | None = None  # what the rival does not react to
     heed: Callable[[], None] = nothing  # called in every iteration; may raise to give up
+    enough: float = 1.0  # a share of wins above which it need not learn on
 
 
 def respond(
     setting: Setting, start: Arrays | None, steps: int, seed: int, tell: Callable[[Gain], None] = lambda gain: None
 ) -> Response:
-    """Learn for so many agent-steps, longer while it still gains; from given weights, or from scratch."""
+    """Learn for so many agent-steps, longer while it still gains; from given weights, or from scratch.
+
+    Once it is beyond `setting.enough` by more than chance, it stops.
+    """
     arena = _make_arena(setting, start, seed)
     config, per_rollout = setting.config, arena.batch.steps * arena.batch.rows
     budget = max(1, -(-steps // per_rollout))
@@ -102,6 +108,8 @@ def respond(
                 tell(history[-1])
                 if history[-1].rate >= best.rate:
                     best, kept = history[-1], _copy(arena.learner)
+                if _is_enough(setting, best):
+                    break
     finally:
         arena.world.close()
     return Response(setting.role, "scratch" if start is None else "incumbent", kept, history, done * per_rollout)
@@ -110,6 +118,16 @@ def respond(
 def _still_gains(history: list[Gain]) -> bool:
     quarter = max(1, len(history) // 4)
     return history[-1].rate - max(gain.rate for gain in history[:-quarter]) > STILL_GAINING
+
+
+def _is_enough(setting: Setting, best: Gain) -> bool:
+    """Certain enough that the measurement on other duels will say the same."""
+    duels = _selection_duels(setting)
+    return wilson(round(best.rate * duels), duels, SURE)[0] > setting.enough
+
+
+def _selection_duels(setting: Setting) -> int:
+    return min(512, setting.config.response.duels)
 
 
 def _copy(learner: Learner) -> dict[str, np.ndarray]:
@@ -136,8 +154,7 @@ def _make_arena(setting: Setting, start: Arrays | None, seed: int) -> Arena:
 
 
 def _look(setting: Setting, learner: Learner, steps: int) -> Gain:
-    duels = min(512, setting.config.response.duels)
-    wins, total = measure(setting, Contender(CHALLENGER, _copy(learner)), duels, SELECTION)
+    wins, total = measure(setting, Contender(CHALLENGER, _copy(learner)), _selection_duels(setting), SELECTION)
     return Gain(steps, wins / total)
 
 
