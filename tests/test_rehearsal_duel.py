@@ -25,9 +25,9 @@ def test_every_feature_of_a_published_experiment_fires(preset: str, expected: se
 
 @pytest.mark.parametrize("mode", ["turns", "simultaneous"])
 def test_pennies_rehearse_without_levels(mode: str) -> None:
-    config, _ = load_config(
-        "tests.two_roles:Pennies", [f"--duel.mode={mode}", "--rollout.threads=1", "--run.allow_slow=true"]
-    )
+    words = [f"--duel.mode={mode}", "--duel.generations=3", "--duel.finish_share=0.2", "--rollout.threads=1"]
+    config, _ = load_config("tests.two_roles:Pennies", [*words, "--run.allow_slow=true"])
     found = rehearse_run(config, Quiet())
     assert found.missing == ()
-    assert {feature.name for feature in found.features} >= {"turns", "rollback", "league", "scripted opponents"}
+    expected = {"turns", "rollback", "league", "generations", "finish", "scripted opponents"}
+    assert {feature.name for feature in found.features} >= expected

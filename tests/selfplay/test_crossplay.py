@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,23 @@ def test_a_challenger_stops_once_it_is_beyond_what_is_enough(run: Run, enough: f
     found = respond(setting, case.pair[FIRST], 12 * per_rollout, seed=1)
     assert found.steps == (len(found.history) - 1) * per_rollout
     assert len(found.history) == 2 if stops else len(found.history) >= 13
+
+
+def test_challengers_have_their_own_limit_of_entropy(run: Run) -> None:
+    config, saved = config_of(run), load_checkpoint(run, "latest")
+    case = case_of(config, spec_of(config), read_book(saved)[0], saved.arrays)
+
+    def weights(entropy: float, most: float) -> np.ndarray:
+        changed = replace(
+            config,
+            learner=replace(config.learner, entropy=entropy, entropy_final=entropy),
+            response=replace(config.response, entropy=most),
+        )
+        setting = Setting(changed, case.ladder, case.level, FIRST, Contender(FROZEN, case.pair[SECOND]))
+        return respond(setting, None, 1, seed=1).arrays["optimizer/parameters"]
+
+    plain = weights(0.0, 1.0)
+    assert np.array_equal(weights(0.5, 0.0), plain) and not np.array_equal(weights(0.5, 1.0), plain)
 
 
 def test_crossplay_fills_the_matrix_and_draws_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ How much it gains over the incumbent is a lower bound of how exploitable the opp
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.config import Config
+from holdfast.config import Config, LearnerConfig
 from holdfast.intervals import wilson
 from holdfast.learner.learner import Learner
 from holdfast.learner.schedules import pace
@@ -139,7 +140,8 @@ def _make_arena(setting: Setting, start: Arrays | None, seed: int) -> Arena:
     own = int(derive(np.uint64(seed), np.uint64(0x9E5)) >> np.uint64(1))
     world = make_world(config.world_name, config.world, config.rollout.lanes, own, config.rollout.threads)
     role = spec.roles[setting.role]
-    learner = Learner(role, config.policy, config.learner, torch_generator(seed, WEIGHTS), config.rollout.threads)
+    settings = _pointed(config)
+    learner = Learner(role, config.policy, settings, torch_generator(seed, WEIGHTS), config.rollout.threads)
     if start is not None:
         put_into(learner, start)
     world.reset()
@@ -151,6 +153,16 @@ def _make_arena(setting: Setting, start: Arrays | None, seed: int) -> Arena:
     arena.set_levels(setting.ladder.row(setting.level, sight), None, 0.0)
     arena.restart()
     return arena
+
+
+def _pointed(config: Config) -> LearnerConfig:
+    """The run's own way of learning, but with little reward for being undecided.
+
+    A pair may learn under much of it so as not to be read by the other; a challenger that does finds far less.
+    """
+    most, learner = config.response.entropy, config.learner
+    final = None if learner.entropy_final is None else min(learner.entropy_final, most)
+    return dataclasses.replace(learner, entropy=min(learner.entropy, most), entropy_final=final)
 
 
 def _look(setting: Setting, learner: Learner, steps: int) -> Gain:

@@ -236,6 +236,11 @@ class ResponseConfig:
         free=True,
     )
     duels: int = option(5000, "episodes that it is measured on", low=100, free=True)
+    entropy: float = option(
+        0.002,
+        "challengers' reward for undecided policies is at most this: who beats one opponent need not hide",
+        low=0.0,
+    )
     pass_gap: float = option(0.05, "a wider gap is no equilibrium", low=0.0, high=1.0, free=True)
     certify: bool = option(
         False, "test candidates during the run and the last pair, so that it can end as converged", only=DUELS
