@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from holdfast.errors import ConfigError
 from holdfast.worlds.api import Plan, random_policy
-from holdfast.worlds.pursuit.constants import as_record, make_rules
+from holdfast.worlds.pursuit.constants import as_record, make_rules, observation_size
 from holdfast.worlds.pursuit.duel import make_rows, views
 from holdfast.worlds.pursuit.settings import PursuitSettings
-from holdfast.worlds.pursuit.sight import bearing, blocked, observe_flat, observe_sensor, sees
+from holdfast.worlds.pursuit.sight import bearing, blocked, observe, observe_flat, observe_sensor, sees
 from holdfast.worlds.pursuit.world import Pursuit, ray_directions
 
 KEY = np.uint64(7)
@@ -308,3 +309,67 @@ def test_the_picture_shows_what_is_recalled() -> None:
     middle = where.mean(0) - (34 + 18 + 524 / 2, width / 2)  # header and margin; y points up in the arena, down here
     assert len(where) > 20 and height == 560 + 34
     np.testing.assert_allclose(middle, [-3.0 * 26.2, 4.0 * 26.2], atol=3.0)
+
+
+def turned(pose: Pose, sx: float, sy: float) -> Pose:
+    x, y, heading = pose
+    return sx * x, sy * y, math.atan2(sy * math.sin(heading), sx * math.cos(heading))
+
+
+def told(duel: Any, rules: Any, side: int, numbers: int) -> np.ndarray:
+    obs = np.zeros(numbers, np.float32)
+    observe(duel, rules, KEY, RAYS, obs, side)
+    return obs
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    poses=st.tuples(*[st.tuples(coordinate, coordinate, angle)] * 2),
+    circles=st.lists(st.tuples(coordinate, coordinate, st.floats(0.3, 1.0)), max_size=3),
+    signs=st.tuples(*[st.sampled_from([-1.0, 1.0])] * 2),
+    side=st.integers(0, 1),
+    visible=st.booleans(),
+)
+def test_a_mirrored_sight_is_the_sight_of_the_mirrored_duel(
+    poses: Any, circles: Any, signs: tuple[float, float], side: int, visible: bool
+) -> None:
+    sx, sy = signs
+    places = [poses[1 - side][:2], *(circle[:2] for circle in circles)]
+    assume(all(math.dist(poses[side][:2], place) > 0.1 for place in places))  # else there is no bearing
+    options = {"obs": "flat_masked", "heading": "sincos", "critic": "full", "recall": True}
+    numbers = observation_size(PursuitSettings(**options), side)  # type: ignore[arg-type]
+    seen: Pose = (1.0, -2.0, 0.3)
+    found = []
+    for mirror in (True, False):
+        ax, ay = (1.0, 1.0) if mirror else signs  # told in a mirror, or really turned over
+        both = [turned(pose, ax, ay) for pose in poses]
+        there = [(ax * x, ay * y, radius) for x, y, radius in circles]
+        duel, rules = scene(both[0], both[1], there, mirror=mirror, **options)
+        duel["visible"][:] = visible
+        duel["command"][:] = ((0.5, ax * ay * 1.5), (0.9, ax * ay * -0.7))
+        duel["last_seen"][side] = (*turned(seen, ax, ay), 0.0)
+        duel["mirror"][side] = (sx, sy, sx * sy)
+        found.append(told(duel, rules, side, numbers))
+    behind = np.isclose(np.abs(found[0]), 1.0, atol=1e-5) & np.isclose(np.abs(found[1]), 1.0, atol=1e-5)  # -pi is pi
+    np.testing.assert_allclose(found[0][~behind], found[1][~behind], atol=2e-6)
+
+
+def test_mirrored_duels_run_the_same_way_under_scripts_and_turn_policies_over() -> None:
+    plain, mirrored = (Pursuit(PursuitSettings(obs="flat", heading="sincos", mirror=on), 32, 3) for on in (False, True))
+    for world in (plain, mirrored):
+        world.reset()
+    signs = mirrored.state.mirror
+    assert (plain.state.mirror == 1.0).all() and {-1.0, 1.0} == set(np.unique(signs))
+    assert (signs[..., 0] * signs[..., 1] == signs[..., 2]).all() and not np.array_equal(signs[:, 0], signs[:, 1])
+    for _ in range(20):
+        for world in (plain, mirrored):
+            world.step({"pursuer": world.scripted("pursuer", "greedy"), "evader": world.scripted("evader", "orbit")})
+        assert np.array_equal(plain.state.pose, mirrored.state.pose)
+    left = {name: np.full_like(mirrored.scripted(name, "still"), 0.5) for name in ("pursuer", "evader")}
+    mirrored.step(left)
+    assert np.array_equal(np.sign(mirrored.state.command[:, :, 1]), mirrored.state.mirror[:, :, 2])
+
+
+def test_a_mirror_needs_angles_that_a_sign_turns_over() -> None:
+    with pytest.raises(ConfigError, match=r"world\.mirror needs world\.heading = sincos"):
+        Pursuit(PursuitSettings(obs="flat", mirror=True), 2, 0)

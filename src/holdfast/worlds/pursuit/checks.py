@@ -26,7 +26,10 @@ def setting_problems(settings: PursuitSettings) -> list[str]:
     problems = _out_of_bounds(settings)
     if problems:
         return problems
-    return _side_problems(settings) + _size_problems(settings) + _sight_problems(settings)
+    problems = _side_problems(settings) + _size_problems(settings) + _sight_problems(settings)
+    if settings.mirror and settings.heading != "sincos":
+        problems.append("world.mirror needs world.heading = sincos: other angles are not turned over by a sign")
+    return problems
 
 
 def _out_of_bounds(settings: PursuitSettings) -> list[str]:

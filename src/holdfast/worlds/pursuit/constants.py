@@ -60,6 +60,7 @@ class Rules(NamedTuple):
     sincos: bool
     recalls: bool  # what was last seen is told
     judges: bool  # where the opponent is is told to the critic
+    mirrors: bool
     history: int
     rays: int
     lidar_range: float
@@ -143,6 +144,7 @@ def make_rules(settings: PursuitSettings) -> Rules:
         sincos=s.heading == "sincos",
         recalls=s.recall and s.obs == "flat_masked",
         judges=s.critic == "full" and masked,
+        mirrors=s.mirror and s.obs != "sensor",
         history=s.history,
         rays=s.lidar_rays,
         lidar_range=s.lidar_range,

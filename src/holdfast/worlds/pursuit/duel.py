@@ -18,7 +18,7 @@ SIDES = ("pursuer", "evader")
 
 # Streams of randomness: each feature draws from its own, so that switching one on changes no other's draws.
 LAYOUT_STREAM, NOISE_STREAM, SCRIPT_STREAM, MASK_STREAM = 0, 1, 3, 4  # noise: 1 pursuer, 2 evader
-RANDOMISE_STREAM, TASK_STREAM, SPAWN_STREAM = 5, 6, 9
+RANDOMISE_STREAM, TASK_STREAM, MIRROR_STREAM, SPAWN_STREAM = 5, 6, 7, 9
 
 # Places of the level parameters; the last two exist only where sight is masked.
 SPAWN_MIN, SPAWN_MAX, OBSTACLES, MAX_STEPS, FULL_PURSUER, FULL_EVADER = 0, 1, 2, 3, 4, 5
@@ -115,6 +115,7 @@ DUEL = np.dtype(
         ("circles", np.float64, (ROOM, 3)),
         ("circle_shift", np.float64, (ROOM, 2)),
         ("last_seen", np.float64, (2, 4)),
+        ("mirror", np.float64, (2, 3)),
         ("visited", np.uint64, (2, 2)),
         ("step", np.int64),
         ("n_circles", np.int64),
@@ -153,6 +154,7 @@ class Duel(NamedTuple):
     circles: np.ndarray  # [N, ROOM, 3] x, y, radius
     circle_shift: np.ndarray  # [N, ROOM, 2] error of observed circles
     last_seen: np.ndarray  # [N, 2, 4] x, y, heading at the last sight of a side that recalls, and its step; -1: never
+    mirror: np.ndarray  # [N, 2, 3] signs of x, of y and of turns in what a side is told and asks for
     visited: np.ndarray  # [N, 2, 2] a bit for each cell entered
     step: np.ndarray  # [N] world steps since the start (the clock counts decisions)
     n_circles: np.ndarray  # [N]

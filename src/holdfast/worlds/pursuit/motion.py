@@ -18,7 +18,7 @@ def intended(duel, rules, actions, side):  # type: ignore[no-untyped-def]
     """Speed and turn rate that a policy asks for; its [K] numbers are within -1 and 1."""
     v_max = duel.v_max[side]
     last = actions.shape[0] - 1
-    omega = rules.omega_max * clip(np.float64(actions[last]), -1.0, 1.0)
+    omega = duel.mirror[side, 2] * rules.omega_max * clip(np.float64(actions[last]), -1.0, 1.0)
     v = v_max if rules.fixed_speed else v_max * (clip(np.float64(actions[0]), -1.0, 1.0) + 1.0) / 2.0
     if side == PURSUER and duel.step < rules.prep_steps:
         v = 0.0

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from holdfast.compiled import inlined, kernel
+from holdfast.rng import uniform4
 from holdfast.worlds.lanes import next_episode
 from holdfast.worlds.pursuit.constants import NO_TASK
 from holdfast.worlds.pursuit.duel import (
@@ -16,6 +17,7 @@ from holdfast.worlds.pursuit.duel import (
     FIRST_SIGHT,
     LEAST_H,
     MAX_STEPS,
+    MIRROR_STREAM,
     NEVER,
     PURSUER,
     SEEN_STEP,
@@ -94,6 +96,19 @@ def begin_side(duel, rules, side):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def draw_mirrors(duel, rules, key):  # type: ignore[no-untyped-def]
+    """The arena turned over is the same arena: told either by chance, a side has no habits of one direction."""
+    for side in range(2):
+        for k in range(3):
+            duel.mirror[side, k] = 1.0
+        if rules.mirrors:
+            across, along, _, _ = uniform4(key, MIRROR_STREAM, side)
+            duel.mirror[side, 0] = -1.0 if across < 0.5 else 1.0
+            duel.mirror[side, 1] = -1.0 if along < 0.5 else 1.0
+            duel.mirror[side, 2] = duel.mirror[side, 0] * duel.mirror[side, 1]
+
+
+@inlined
 def begin_role(role, n):  # type: ignore[no-untyped-def]
     role.alive[n, 0] = True
     for k in range(role.obs.shape[2]):
@@ -112,6 +127,7 @@ def observe_both(duel, rules, key, rays, pursuer, evader, n):  # type: ignore[no
 def set_up(duel, rules, key):  # type: ignore[no-untyped-def]
     """Everything of a new duel but what policies are told."""
     draw_body(duel, rules, key)
+    draw_mirrors(duel, rules, key)
     place_duel(duel, rules, key)
     if rules.task_side != NO_TASK:
         begin_task(duel, rules, key)

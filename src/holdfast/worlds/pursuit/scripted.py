@@ -139,12 +139,12 @@ def command(key, t, duel, rules, script, side):  # type: ignore[no-untyped-def]
 
 @kernel
 def decide(clock, duels, rules_row, script, side, lanes, actions):  # type: ignore[no-untyped-def]
-    """Write a script's actions for these lanes, in a policy's units, to [N, 1, K] float32."""
+    """Write a script's actions for these lanes, in a policy's units and sight, to [N, 1, K] float32."""
     last = actions.shape[2] - 1
     for n in lanes:
         duel = duels[n]
         rules = rules_row[0]
         v, omega = command(clock.episode_key[n], np.int64(clock.t[n]), duel, rules, script, side)
-        actions[n, 0, last] = omega / rules.omega_max
+        actions[n, 0, last] = duel.mirror[side, 2] * (omega / rules.omega_max)
         if last > 0:
             actions[n, 0, 0] = 2.0 * v / duel.v_max[side] - 1.0

@@ -84,6 +84,11 @@ class PursuitSettings:
     critic: Literal["own", "full"] = option(
         "own", "full: values are learned from where the opponent is, seen or not; choices are not", only=MASKED
     )
+    mirror: bool = option(
+        False,
+        "each side is told each duel as it is, or turned over left to right, top to bottom or both, by chance",
+        only=FLAT,
+    )
     circles_seen: int = option(3, "nearest circles in the observation", low=0, high=ROOM, only=FLAT)
     allow_blind: bool = option(False, "permit circles that nobody observes", only=FLAT)
     time_left: bool = option(True, "observe the share of the time that is left")

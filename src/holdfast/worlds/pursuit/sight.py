@@ -183,6 +183,36 @@ def observe_flat(duel, rules, key, obs, side):  # type: ignore[no-untyped-def]
     write_circles(duel, rules, x, y, heading, diagonal, obs, place)
     if rules.recalls and (rules.masks_p if side == PURSUER else rules.masks_e):
         write_recalled(duel, rules, x, y, heading, diagonal, obs, place + 2 * rules.circles_seen, side)
+    if rules.mirrors:
+        mirror_flat(duel, rules, obs, side, place)
+
+
+@inlined
+def mirror_opponent(obs, mirror, place):  # type: ignore[no-untyped-def]
+    """What `write_opponent` wrote, with sines and cosines."""
+    obs[place] *= mirror[0]
+    obs[place + 1] *= mirror[1]
+    obs[place + 2] *= mirror[2]  # sine of its heading against the own
+    obs[place + 5] *= mirror[2]  # its turn rate
+    obs[place + 7] *= mirror[2]  # sine of the bearing
+
+
+@kernel
+def mirror_flat(duel, rules, obs, side, circles):  # type: ignore[no-untyped-def]
+    """Turn a flat observation over, as the side is told this duel; only signs change."""
+    mirror = duel.mirror[side]
+    obs[0] *= mirror[0]
+    obs[1] *= mirror[1]
+    obs[2] *= mirror[1]  # sine of the heading
+    obs[3] *= mirror[0]
+    obs[5] *= mirror[2]
+    mirror_opponent(obs, mirror, 6)
+    for slot in range(rules.circles_seen):
+        obs[circles + 2 * slot + 1] *= mirror[2]
+    if rules.recalls and (rules.masks_p if side == PURSUER else rules.masks_e):
+        recalled = circles + 2 * rules.circles_seen
+        obs[recalled + 2] *= mirror[2]
+        obs[recalled + 4] *= mirror[2]
 
 
 @inlined
@@ -274,6 +304,8 @@ def write_judging(duel, rules, obs, side):  # type: ignore[no-untyped-def]
     place = obs.shape[0] - (10 if rules.sincos else 8)
     place = write_opponent(duel, rules, obs, side, duel.pose[side, 2], diagonal, place)
     obs[place] = 1.0 if duel.visible[1 - side] else 0.0
+    if rules.mirrors:
+        mirror_opponent(obs, duel.mirror[side], place - 9)
 
 
 @inlined
