@@ -8,8 +8,8 @@ Each seed is trained to its end; its last pair is then put to four challengers t
 each role one from the role's weights and one from scratch. A seed whose first gap is too wide is not tried further, and
 that challenger stops once the gap is certain. One file per seed in benchmarks/results/pursuit_certified, written after
 every challenger, so two processes may share the seeds. A seed counts as passed with all gaps at most
-`response.pass_gap`, no alarm of the probes in its last evaluation, and challengers of both roles that are as good as
-the role they challenge.
+`response.pass_gap`, no alarm of the probes in its last evaluation, and challengers of both roles that learned as long
+and are as good as the role they challenge.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ def verdict(row: dict[str, Any], pass_gap: float) -> str:
         return "alarm"
     if len(row["challengers"]) < len(ORDER):
         return "not finished"
-    return "passed" if all(gap is not None and gap[0] >= -SLACK for gap in gaps) else "inconclusive"
+    long = all(row["challengers"][f"{NAMES[role]} {start}"]["steps"] >= row["trained"][role] for role, start in ORDER)
+    return "passed" if long and all(gap is not None and gap[0] >= -SLACK for gap in gaps) else "inconclusive"
 
 
 def table(rows: list[dict[str, Any]], pass_gap: float) -> str:

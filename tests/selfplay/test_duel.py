@@ -262,6 +262,7 @@ def test_the_word_converged_needs_a_certificate(tmp_path: Path, pass_gap: str) -
     for side in result.certificate["sides"].values():  # as long as the role itself learned, which is more than 256
         long = all(one["steps"] >= side["trained_steps"] > 256 for one in side["challengers"].values())
         assert long or side["gap"] > float(pass_gap)  # or until the gap was certain
+        assert side["power"]["checks"]["learned as long as the incumbent"] == long
 
 
 def test_within_a_run_the_first_wide_gap_ends_the_test(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) 
     low, high = newcombe((best.wins, best.duels), own_now)
     checks: dict[str, Any] = {
         "as good as the incumbent": gap >= -SLACK,
-        "learned as long as the incumbent": steps >= case.trained[role],
+        "learned as long as the incumbent": all(one.response.steps >= case.trained[role] for one in found),
     }
     facts: dict[str, Any] = {}
     if power and not case.is_over(gap):

@@ -240,6 +240,7 @@ class ResponseConfig:
         0.002,
         "challengers' reward for undecided policies is at most this: who beats one opponent need not hide",
         low=0.0,
+        only=DUELS,
     )
     pass_gap: float = option(0.05, "a wider gap is no equilibrium", low=0.0, high=1.0, free=True)
     certify: bool = option(

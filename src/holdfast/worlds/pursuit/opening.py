@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from holdfast.compiled import inlined, kernel
-from holdfast.rng import uniform4
 from holdfast.worlds.lanes import next_episode
 from holdfast.worlds.pursuit.constants import NO_TASK
 from holdfast.worlds.pursuit.duel import (
@@ -17,7 +16,6 @@ from holdfast.worlds.pursuit.duel import (
     FIRST_SIGHT,
     LEAST_H,
     MAX_STEPS,
-    MIRROR_STREAM,
     NEVER,
     PURSUER,
     SEEN_STEP,
@@ -27,6 +25,7 @@ from holdfast.worlds.pursuit.duel import (
     VISIBLE,
 )
 from holdfast.worlds.pursuit.geometry import clip, surface_distance
+from holdfast.worlds.pursuit.mirror import draw_mirrors
 from holdfast.worlds.pursuit.motion import measure_distance
 from holdfast.worlds.pursuit.safety import least_barrier
 from holdfast.worlds.pursuit.sight import blocked, observe, sees
@@ -93,19 +92,6 @@ def begin_side(duel, rules, side):  # type: ignore[no-untyped-def]
         duel.tally[side, LEAST_H] = least_barrier(duel, rules, side)
     duel.total[side] = 0.0
     duel.last_seen[side, SEEN_STEP] = NEVER
-
-
-@inlined
-def draw_mirrors(duel, rules, key):  # type: ignore[no-untyped-def]
-    """The arena turned over is the same arena: told either by chance, a side has no habits of one direction."""
-    for side in range(2):
-        for k in range(3):
-            duel.mirror[side, k] = 1.0
-        if rules.mirrors:
-            across, along, _, _ = uniform4(key, MIRROR_STREAM, side)
-            duel.mirror[side, 0] = -1.0 if across < 0.5 else 1.0
-            duel.mirror[side, 1] = -1.0 if along < 0.5 else 1.0
-            duel.mirror[side, 2] = duel.mirror[side, 0] * duel.mirror[side, 1]
 
 
 @inlined

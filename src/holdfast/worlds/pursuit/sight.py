@@ -19,6 +19,7 @@ from holdfast.worlds.pursuit.duel import (
     SEEN_STEP,
 )
 from holdfast.worlds.pursuit.geometry import circle_range, clip, sight_blocked, wall_range, wrap
+from holdfast.worlds.pursuit.mirror import mirror_flat, mirror_opponent
 
 ODOMETRY_INDEX = 1 << 40  # far from the indices of lidar noise
 
@@ -185,34 +186,6 @@ def observe_flat(duel, rules, key, obs, side):  # type: ignore[no-untyped-def]
         write_recalled(duel, rules, x, y, heading, diagonal, obs, place + 2 * rules.circles_seen, side)
     if rules.mirrors:
         mirror_flat(duel, rules, obs, side, place)
-
-
-@inlined
-def mirror_opponent(obs, mirror, place):  # type: ignore[no-untyped-def]
-    """What `write_opponent` wrote, with sines and cosines."""
-    obs[place] *= mirror[0]
-    obs[place + 1] *= mirror[1]
-    obs[place + 2] *= mirror[2]  # sine of its heading against the own
-    obs[place + 5] *= mirror[2]  # its turn rate
-    obs[place + 7] *= mirror[2]  # sine of the bearing
-
-
-@kernel
-def mirror_flat(duel, rules, obs, side, circles):  # type: ignore[no-untyped-def]
-    """Turn a flat observation over, as the side is told this duel; only signs change."""
-    mirror = duel.mirror[side]
-    obs[0] *= mirror[0]
-    obs[1] *= mirror[1]
-    obs[2] *= mirror[1]  # sine of the heading
-    obs[3] *= mirror[0]
-    obs[5] *= mirror[2]
-    mirror_opponent(obs, mirror, 6)
-    for slot in range(rules.circles_seen):
-        obs[circles + 2 * slot + 1] *= mirror[2]
-    if rules.recalls and (rules.masks_p if side == PURSUER else rules.masks_e):
-        recalled = circles + 2 * rules.circles_seen
-        obs[recalled + 2] *= mirror[2]
-        obs[recalled + 4] *= mirror[2]
 
 
 @inlined
