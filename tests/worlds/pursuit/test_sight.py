@@ -311,9 +311,10 @@ def test_the_picture_shows_what_is_recalled() -> None:
     np.testing.assert_allclose(middle, [-3.0 * 26.2, 4.0 * 26.2], atol=3.0)
 
 
-def turned(pose: Pose, sx: float, sy: float) -> Pose:
+def turned(pose: Pose, sx: float, sy: float, exchanged: bool) -> Pose:
     x, y, heading = pose
-    return sx * x, sy * y, math.atan2(sy * math.sin(heading), sx * math.cos(heading))
+    across, along = sx * math.cos(heading), sy * math.sin(heading)
+    return (sy * y, sx * x, math.atan2(across, along)) if exchanged else (sx * x, sy * y, math.atan2(along, across))
 
 
 def told(duel: Any, rules: Any, side: int, numbers: int) -> np.ndarray:
@@ -326,14 +327,15 @@ def told(duel: Any, rules: Any, side: int, numbers: int) -> np.ndarray:
 @given(
     poses=st.tuples(*[st.tuples(coordinate, coordinate, angle)] * 2),
     circles=st.lists(st.tuples(coordinate, coordinate, st.floats(0.3, 1.0)), max_size=3),
-    signs=st.tuples(*[st.sampled_from([-1.0, 1.0])] * 2),
+    turn=st.tuples(st.sampled_from([-1.0, 1.0]), st.sampled_from([-1.0, 1.0]), st.booleans()),
     side=st.integers(0, 1),
     visible=st.booleans(),
 )
 def test_a_mirrored_sight_is_the_sight_of_the_mirrored_duel(
-    poses: Any, circles: Any, signs: tuple[float, float], side: int, visible: bool
+    poses: Any, circles: Any, turn: tuple[float, float, bool], side: int, visible: bool
 ) -> None:
-    sx, sy = signs
+    sx, sy, exchanged = turn
+    handed = -sx * sy if exchanged else sx * sy
     places = [poses[1 - side][:2], *(circle[:2] for circle in circles)]
     assume(all(math.dist(poses[side][:2], place) > 0.1 for place in places))  # else there is no bearing
     options = {"obs": "flat_masked", "heading": "sincos", "critic": "full", "recall": True}
@@ -341,14 +343,15 @@ def test_a_mirrored_sight_is_the_sight_of_the_mirrored_duel(
     seen: Pose = (1.0, -2.0, 0.3)
     found = []
     for mirror in (True, False):
-        ax, ay = (1.0, 1.0) if mirror else signs  # told in a mirror, or really turned over
-        both = [turned(pose, ax, ay) for pose in poses]
-        there = [(ax * x, ay * y, radius) for x, y, radius in circles]
+        really = (1.0, 1.0, False) if mirror else turn  # told in a mirror, or really turned over
+        both = [turned(pose, *really) for pose in poses]
+        there = [(*turned((x, y, 0.0), *really)[:2], radius) for x, y, radius in circles]
+        hand = 1.0 if mirror else handed
         duel, rules = scene(both[0], both[1], there, mirror=mirror, **options)
         duel["visible"][:] = visible
-        duel["command"][:] = ((0.5, ax * ay * 1.5), (0.9, ax * ay * -0.7))
-        duel["last_seen"][side] = (*turned(seen, ax, ay), 0.0)
-        duel["mirror"][side] = (sx, sy, sx * sy)
+        duel["command"][:] = ((0.5, hand * 1.5), (0.9, hand * -0.7))
+        duel["last_seen"][side] = (*turned(seen, *really), 0.0)
+        duel["mirror"][side], duel["exchanged"][side] = (sx, sy, handed), exchanged
         found.append(told(duel, rules, side, numbers))
     behind = np.isclose(np.abs(found[0]), 1.0, atol=1e-5) & np.isclose(np.abs(found[1]), 1.0, atol=1e-5)  # -pi is pi
     np.testing.assert_allclose(found[0][~behind], found[1][~behind], atol=2e-6)
@@ -358,9 +361,11 @@ def test_mirrored_duels_run_the_same_way_under_scripts_and_turn_policies_over() 
     plain, mirrored = (Pursuit(PursuitSettings(obs="flat", heading="sincos", mirror=on), 32, 3) for on in (False, True))
     for world in (plain, mirrored):
         world.reset()
-    signs = mirrored.state.mirror
-    assert (plain.state.mirror == 1.0).all() and {-1.0, 1.0} == set(np.unique(signs))
-    assert (signs[..., 0] * signs[..., 1] == signs[..., 2]).all() and not np.array_equal(signs[:, 0], signs[:, 1])
+    signs, hand = mirrored.state.mirror, np.where(mirrored.state.exchanged, -1.0, 1.0)
+    assert (plain.state.mirror == 1.0).all() and not plain.state.exchanged.any()
+    assert {-1.0, 1.0} == set(np.unique(signs)) == set(np.unique(hand))
+    assert (hand * signs[..., 0] * signs[..., 1] == signs[..., 2]).all()
+    assert not np.array_equal(signs[:, 0], signs[:, 1])
     for _ in range(20):
         for world in (plain, mirrored):
             world.step({"pursuer": world.scripted("pursuer", "greedy"), "evader": world.scripted("evader", "orbit")})
@@ -368,6 +373,12 @@ def test_mirrored_duels_run_the_same_way_under_scripts_and_turn_policies_over() 
     left = {name: np.full_like(mirrored.scripted(name, "still"), 0.5) for name in ("pursuer", "evader")}
     mirrored.step(left)
     assert np.array_equal(np.sign(mirrored.state.command[:, :, 1]), mirrored.state.mirror[:, :, 2])
+
+
+def test_a_long_arena_looks_the_same_in_four_mirrors_only() -> None:
+    world = Pursuit(PursuitSettings(obs="flat", heading="sincos", mirror=True, arena_w=24.0, arena_h=16.0), 64, 3)
+    world.reset()
+    assert not world.state.exchanged.any() and {-1.0, 1.0} == set(np.unique(world.state.mirror))
 
 
 def test_a_mirror_needs_angles_that_a_sign_turns_over() -> None:

@@ -126,6 +126,7 @@ DUEL = np.dtype(
         ("unplaced", np.bool_),
         ("fleeing", np.bool_),
         ("visible", np.uint8, (2,)),
+        ("exchanged", np.uint8, (2,)),
     ],
     align=True,
 )
@@ -165,6 +166,7 @@ class Duel(NamedTuple):
     unplaced: np.ndarray  # [N] no start was found
     fleeing: np.ndarray  # [N] the navigation task is to flee
     visible: np.ndarray  # [N, 2] 1: the pursuer sees the evader, the evader the pursuer
+    exchanged: np.ndarray  # [N, 2] whether a side is told x and y exchanged
 
 
 def make_rows(lanes: int) -> np.ndarray:

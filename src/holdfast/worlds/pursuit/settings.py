@@ -86,7 +86,7 @@ class PursuitSettings:
     )
     mirror: bool = option(
         False,
-        "each side is told each duel as it is, or turned over left to right, top to bottom or both, by chance",
+        "each side is told each duel as it is or as in a mirror, by chance: four ways, in a square arena eight",
         only=FLAT,
     )
     circles_seen: int = option(3, "nearest circles in the observation", low=0, high=ROOM, only=FLAT)

@@ -278,7 +278,7 @@ def write_judging(duel, rules, obs, side):  # type: ignore[no-untyped-def]
     place = write_opponent(duel, rules, obs, side, duel.pose[side, 2], diagonal, place)
     obs[place] = 1.0 if duel.visible[1 - side] else 0.0
     if rules.mirrors:
-        mirror_opponent(obs, duel.mirror[side], place - 9)
+        mirror_opponent(obs, duel, side, place - 9)
 
 
 @inlined
