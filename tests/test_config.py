@@ -131,6 +131,13 @@ def test_learner_options_that_cannot_work_are_told_with_the_reason() -> None:
     assert "policy.network = impala needs images of bytes; player sees float32[16]" in text
 
 
+@pytest.mark.parametrize("ends", ["", "--learner.entropy=0.1", "--learner.entropy=0.1 --learner.entropy_final=0"])
+def test_an_entropy_reward_falls_by_factors_only_between_two_that_are_not_0(ends: str) -> None:
+    config, explicit = load_config("template", ["--learner.entropy_schedule=geometric", *ends.split()])
+    with pytest.raises(ConfigError, match=r"learner\.entropy and learner\.entropy_final must both be above 0"):
+        check_against_world(config, explicit, spec_of(config))
+
+
 def test_batches_that_do_not_divide_are_refused_with_the_arithmetic() -> None:
     config, explicit = load_config("template", ["--learner.minibatch", "1000"])
     with pytest.raises(

@@ -112,6 +112,9 @@ class LearnerConfig:
     value_clip: float = option(0.0, "limit on the change of a value per update; 0 = off", low=0.0, only=PPO)
     entropy: float = option(0.0, "reward for undecided policies", low=0.0)
     entropy_final: float | None = option(None, "where that reward is at the end of the run; none = unchanged", low=0.0)
+    entropy_schedule: Literal["linear", "geometric"] = option(
+        "linear", "the way there: by equal amounts, or by equal factors, which is low for most of the run"
+    )
     value_coef: float = option(0.5, "weight of the value loss", low=0.0)
     max_grad_norm: float = option(0.5, "gradients are scaled down to this length; 0 = off", low=0.0)
     target_kl: float = option(0.0, "end the epochs once the policy moved 1.5 times this far; 0 = off", low=0.0)

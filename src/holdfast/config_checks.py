@@ -110,6 +110,12 @@ def _learner_problems(config: Config) -> list[str]:
             f"learner.warmup = {config.learner.warmup} is more than a fifth of {config.run.iterations} iterations: "
             f"at most {longest}"
         )
+    ends = (config.learner.entropy, config.learner.entropy_final)
+    if config.learner.entropy_schedule == "geometric" and not all(ends):
+        problems.append(
+            "learner.entropy_schedule = geometric falls by equal factors: learner.entropy and learner.entropy_final "
+            "must both be above 0"
+        )
     if config.learner.replay and config.policy.core != "none":
         problems.append(
             f"learner.replay = true replays single steps, policy.core = {config.policy.core} needs whole episodes: "

@@ -40,6 +40,11 @@ def test_the_entropy_reward_goes_from_start_to_final() -> None:
     assert pace(LearnerConfig(entropy=0.01), 7, 8).entropy == 0.01
 
 
+def test_by_equal_factors_the_entropy_reward_is_low_early() -> None:
+    config = LearnerConfig(entropy=0.04, entropy_final=0.0004, entropy_schedule="geometric")
+    assert [round(pace(config, k, 8).entropy, 6) for k in (0, 4, 8)] == [0.04, 0.004, 0.0004]
+
+
 def test_weight_decay_is_torchs_adamw_on_matrices_alone() -> None:
     def net() -> nn.Sequential:
         torch.manual_seed(0)

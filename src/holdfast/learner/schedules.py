@@ -26,7 +26,14 @@ def pace(config: LearnerConfig, iteration: int, iterations: int) -> Pace:
     """The pace of an iteration, counted from 0."""
     progress = min(1.0, iteration / iterations)
     lr = config.lr * rate(config.lr_schedule, config.warmup, iteration, iterations)
-    return Pace(lr, between(config.entropy, config.entropy_final, progress), progress)
+    return Pace(lr, entropy_reward(config, progress), progress)
+
+
+def entropy_reward(config: LearnerConfig, progress: float) -> float:
+    """On the straight line between its two ends, or with logarithms on it."""
+    if config.entropy_schedule == "geometric" and config.entropy_final is not None:
+        return config.entropy * (config.entropy_final / config.entropy) ** progress
+    return between(config.entropy, config.entropy_final, progress)
 
 
 def rate(schedule: str, warmup: int, iteration: int, iterations: int) -> float:
