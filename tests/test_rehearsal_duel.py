@@ -26,8 +26,10 @@ def test_every_feature_of_a_published_experiment_fires(preset: str, expected: se
 @pytest.mark.parametrize("mode", ["turns", "simultaneous"])
 def test_pennies_rehearse_without_levels(mode: str) -> None:
     words = [f"--duel.mode={mode}", "--duel.generations=3", "--duel.finish_share=0.2", "--rollout.threads=1"]
+    words += ["--duel.sharpen_share=0.2"] if mode == "simultaneous" else []
     config, _ = load_config("tests.two_roles:Pennies", [*words, "--run.allow_slow=true"])
     found = rehearse_run(config, Quiet())
     assert found.missing == ()
     expected = {"turns", "rollback", "league", "generations", "finish", "scripted opponents"}
+    expected |= {"sharpening"} if mode == "simultaneous" else set()
     assert {feature.name for feature in found.features} >= expected

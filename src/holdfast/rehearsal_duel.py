@@ -58,6 +58,7 @@ def shrink(whole: Config, mini: Config) -> Config:
         boost_turns=min(mini.duel.boost_turns, 2),
         generations=min(mini.duel.generations, 2),
         generation_share=1.0 - 3.0 / _end(mini) if mini.duel.generations > 1 else 0.0,
+        sharpen_share=2.0 / _end(mini) if mini.duel.sharpen_share > 0.0 else 0.0,
         finish_share=2.0 / _end(mini) if mini.duel.finish_share > 0.0 else 0.0,
         force_switch_every=min(mini.duel.force_switch_every, 2 * rollout),
         force_first_switch=min(mini.duel.force_first_switch, rollout),
@@ -194,6 +195,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (mini.league.size > 0, lambda: _met(events, "earlier")),
         (mini.league.challenge_every > 0, lambda: _challengers(events)),
         (mini.duel.generations > 1, lambda: _generations(events)),
+        (mini.duel.sharpen_share > 0.0, lambda: _sharpening(events)),
         (mini.duel.finish_share > 0.0, lambda: _finish(events)),
         (mini.league.mix[2] > 0, lambda: _met(events, "script")),
         (mini.ewc.strength > 0, lambda: _largest(metrics, ".penalty", "EWC", "added to the loss at most")),
@@ -268,6 +270,12 @@ def _generations(events: Rows) -> Feature:
     names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
     met = [name for event in begun for name in event["ancestors"].values() if f"earlier:{name}" in names]
     return Feature("generations", bool(met), f"{len(begun)} began anew, {len(met)} of the last ones were met")
+
+
+def _sharpening(events: Rows) -> Feature:
+    """It began, and each role met the other as it was then."""
+    turns = [turn for turn in _of(events, "turn") if turn["reason"] == "sharpen" and len(turn["roles"]) == 2]
+    return Feature("sharpening", bool(_of(events, "sharpen") and turns), f"{len(turns)} turns of both roles")
 
 
 def _finish(events: Rows) -> Feature:

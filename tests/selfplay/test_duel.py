@@ -62,6 +62,7 @@ CASES = {
     "challengers": {"league.challenge_every": "3", "league.challenge_steps": "256"},
     "generations": {"duel.turn_steps": "1", "duel.generations": "3", "duel.generation_share": "0.5"},
     "finish": {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.finish_share": "0.67"},
+    "sharpening": {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.sharpen_share": "0.67"},
 }
 
 
@@ -167,6 +168,29 @@ def test_at_the_end_the_first_role_learns_alone(tmp_path: Path, mode: str) -> No
     assert not np.allclose(
         arrays_of(duel.state.sides[0].learner)["optimizer/parameters"], frozen["optimizer/parameters"]
     )
+
+
+def test_before_that_each_role_sharpens_against_what_the_other_was(tmp_path: Path) -> None:
+    options = {"duel.mode": "simultaneous", "duel.turn_steps": "1", "run.iterations": "12", "league.mix": "1,0,0"}
+    shares = {"duel.sharpen_share": "0.34", "duel.finish_share": "0.25", "learner.lr_schedule": "linear"}
+    bonus = {"learner.entropy": "0.05", "learner.entropy_final": "0.01", "response.entropy": "0.002"}
+    config = duel_config(tmp_path, **options, **shares, **bonus)
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    duel.start()
+    events = read_lines(run.folder / "events.jsonl")
+    begun = [(event["event"], event["iteration"]) for event in events if event["event"] in ("sharpen", "finish")]
+    assert begun == [("sharpen", 5), ("finish", 9)]
+    (policies,) = [event["policies"] for event in events if event["event"] == "sharpen"]
+    (turn,) = [event for event in events if event["event"] == "turn" and event["reason"] == "sharpen"]
+    assert (turn["rollouts"], turn["roles"]) == (4, ["seeker", "hider"])
+    for name, rival in (("seeker", "hider"), ("hider", "seeker")):
+        assert turn["opponents"][name] == [f"newest:{policies[rival]}"]
+    rows = read_lines(run.folder / "metrics.jsonl")
+    rates = [row["learner.seeker.lr"] for row in rows]
+    assert rates[0] == rates[5] == rates[9] and rates[5] > rates[8]
+    assert [row["learner.seeker.entropy_coef"] for row in rows[5:]] == pytest.approx([0.002] * 7)
+    assert rows[0]["learner.seeker.entropy_coef"] == pytest.approx(0.05)
 
 
 def test_long_turns_end_where_a_generation_or_the_finish_begins(tmp_path: Path) -> None:
@@ -314,7 +338,9 @@ def test_a_best_response_test_can_be_interrupted_and_is_made_again(tmp_path: Pat
         ({"duel.generations": "5"}, "duel.generations = 5 needs an iteration for each, run.iterations = 4"),
         ({"duel.finish_share": "0.5", "duel.max_turns": "3"}, "duel.max_turns does not go with duel.finish_share"),
         ({"duel.finish_share": "0.5", "duel.freeze_role": "first"}, "duel.freeze_role does not go with"),
-        ({"duel.finish_share": "0.01"}, "duel.finish_share = 0.01 leaves no iteration of run.iterations = 4"),
+        ({"duel.finish_share": "0.01"}, "duel.finish_share = 0.01 is no iteration of run.iterations = 4"),
+        ({"duel.finish_share": "0.9"}, "leave no iteration of run.iterations = 4 for each generation before them"),
+        ({"duel.sharpen_share": "0.5"}, "duel.sharpen_share has no effect"),
         ({"league.challenge_every": "8", "league.size": "0"}, "league.challenge_every has no effect"),
         ({"run.stop_score": "0.5"}, "run.stop_score has no effect in self-play"),
         ({"rollout.lag": "1"}, "rollout.lag has no effect in self-play"),

@@ -83,10 +83,16 @@ class Book:
     challenged_at: int = 0  # iteration of the last challengers
     generation: int = 0
     born_at: int = 0  # iteration at which it began
+    sharpen_at: int | None = None  # iteration from which each role learns against what the other was then
     finish_at: int | None = None  # iteration from which the first role learns alone
     warm_next: bool = False  # the next turn is a warm start
     outcome: str | None = None  # converged or unstable
     because: str = ""
+
+    @property
+    def is_ending(self) -> bool:
+        """The last generation has had its time; who learns now learns as a challenger does."""
+        return self.sharpen_at is not None or self.finish_at is not None
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -22,10 +22,19 @@ from holdfast.runs.checkpoint import Saved
 from holdfast.runs.signals import Stopped, StopRequest
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.challengers import challenge, challenge_is_due
-from holdfast.selfplay.generations import begin_finish, begin_generation, finish_is_due, generation_is_due, span
+from holdfast.selfplay.generations import (
+    begin_finish,
+    begin_generation,
+    begin_sharpening,
+    finish_is_due,
+    generation_is_due,
+    sharpening_is_due,
+    span,
+)
 from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.response import pointed
 from holdfast.selfplay.rota import SECOND
 from holdfast.selfplay.state import Side, initial_duel
 from holdfast.selfplay.treatment import treat
@@ -79,6 +88,8 @@ class Duel(JudgedDuel):
                         challenge(state, self.ladder, self.heed, self.tell)
                 if generation_is_due(state):
                     begin_generation(state, self.tell)
+                elif sharpening_is_due(state):
+                    begin_sharpening(state, self.tell)
                 elif finish_is_due(state):
                     begin_finish(state, self.tell)
             self.write(metrics, episodes, time.perf_counter() - begun)
@@ -153,7 +164,8 @@ class Duel(JudgedDuel):
             found = side.novelty.pay(arena.batch, rnd.coef, rnd.clip, rnd.share, self.state.shuffle)
             facts = self._novelty_facts(side, found)
         scale *= config.duel.evader_lr if side.number == SECOND else 1.0
-        side.learner.config = dataclasses.replace(config.learner, lr=config.learner.lr * scale)
+        settings = pointed(config) if self.state.book.is_ending else config.learner
+        side.learner.config = dataclasses.replace(settings, lr=settings.lr * scale)
         start, end = span(config, self.state.book)
         now = pace(side.learner.config, self.state.counts.iteration - start, end - start)
         try:

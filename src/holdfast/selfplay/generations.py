@@ -4,7 +4,8 @@ A pair learns to hold against the other half of itself. Pursuers of runs with ot
 two to four times as often as its own pursuer does, so meeting only one's own lineage is not enough. The last policies
 of each generation are met by all later ones, by measured results; the pool has `league.size` places for them alone.
 
-After the last generation the first role may learn on alone, while the second one stays as it is (`duel.finish_share`).
+After the last generation roles may learn as challengers do: both, each against the other as it stood when that began
+(`duel.sharpen_share`), then the first one alone, while the second one stays as it is (`duel.finish_share`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ GENERATION = 15  # purpose of the generators that draw first weights
 
 
 class Span(NamedTuple):
-    """When a generation learns, or the first role alone after the last one, in iterations."""
+    """When a generation learns, or roles after the last one, in iterations."""
 
     start: int
     end: int
@@ -39,9 +40,15 @@ def planned_finish(config: Config) -> int:
     return max(whole - round(config.duel.finish_share * whole), min(config.duel.generations, whole))
 
 
+def planned_sharpening(config: Config) -> int:
+    """The iteration from which roles learn against what the other was then; the finish's without such a time."""
+    whole = config.run.iterations
+    return max(planned_finish(config) - round(config.duel.sharpen_share * whole), min(config.duel.generations, whole))
+
+
 def planned_end(config: Config, generation: int) -> int:
     """All but the last are of one length; together they have their share of the run. Each has an iteration at least."""
-    duel, whole = config.duel, planned_finish(config)
+    duel, whole = config.duel, planned_sharpening(config)
     earlier = duel.generations - 1
     if generation >= earlier:
         return whole
@@ -51,17 +58,19 @@ def planned_end(config: Config, generation: int) -> int:
 
 
 def span(config: Config, book: Book) -> Span:
-    """Of the generation that learns now, or of the finish; an exercise may have delayed either."""
+    """Of the generation that learns now, or of what comes after the last; an exercise may have delayed either."""
     if book.finish_at is not None:
         return Span(book.finish_at, max(config.run.iterations, book.finish_at + 1))
+    if book.sharpen_at is not None:
+        return Span(book.sharpen_at, max(planned_finish(config), book.sharpen_at + 1))
     return Span(book.born_at, max(planned_end(config, book.generation), book.born_at + 1))
 
 
 def rollouts_until_change(config: Config, book: Book, now: int) -> int | None:
-    """Iterations that a turn may have before the next generation or the finish; none if neither is to come."""
-    left = span(config, book).end - now
-    is_end = book.finish_at is not None or (is_last(config, book) and config.duel.finish_share == 0.0)
-    return None if is_end else max(left, 1)
+    """Iterations that a turn may have before others learn, or otherwise; none if nothing of that is to come."""
+    duel, left = config.duel, span(config, book).end - now
+    to_come = not is_last(config, book) or duel.finish_share > 0.0 or (duel.sharpen_share > 0.0 and not book.is_ending)
+    return max(left, 1) if to_come and book.finish_at is None else None
 
 
 def is_last(config: Config, book: Book) -> bool:
@@ -73,6 +82,20 @@ def generation_is_due(state: DuelState) -> bool:
     if is_last(state.config, state.book) or state.exercises:
         return False
     return state.counts.iteration >= planned_end(state.config, state.book.generation)
+
+
+def sharpening_is_due(state: DuelState) -> bool:
+    """Has the last generation had its time, and is there some before the finish?"""
+    config, book, now = state.config, state.book, state.counts.iteration
+    if config.duel.sharpen_share == 0.0 or book.is_ending or not is_last(config, book) or state.exercises:
+        return False
+    return max(planned_sharpening(config), book.born_at + 1) <= now < planned_finish(config)
+
+
+def begin_sharpening(state: DuelState, event: Callable[..., None]) -> None:
+    """From here on each role learns against what the other is now."""
+    state.book.sharpen_at = state.counts.iteration
+    event("sharpen", policies={side.name: state.vault.freeze(side.learner) for side in state.sides})
 
 
 def finish_is_due(state: DuelState) -> bool:

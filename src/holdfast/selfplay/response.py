@@ -140,7 +140,7 @@ def _make_arena(setting: Setting, start: Arrays | None, seed: int) -> Arena:
     own = int(derive(np.uint64(seed), np.uint64(0x9E5)) >> np.uint64(1))
     world = make_world(config.world_name, config.world, config.rollout.lanes, own, config.rollout.threads)
     role = spec.roles[setting.role]
-    settings = _pointed(config)
+    settings = pointed(config)
     learner = Learner(role, config.policy, settings, torch_generator(seed, WEIGHTS), config.rollout.threads)
     if start is not None:
         put_into(learner, start)
@@ -155,7 +155,7 @@ def _make_arena(setting: Setting, start: Arrays | None, seed: int) -> Arena:
     return arena
 
 
-def _pointed(config: Config) -> LearnerConfig:
+def pointed(config: Config) -> LearnerConfig:
     """The run's own way of learning, but with little reward for being undecided.
 
     A pair may learn under much of it so as not to be read by the other; a challenger that does finds far less.

@@ -62,9 +62,16 @@ class DuelConfig:
         high=0.95,
         only=DUELS,
     )
+    sharpen_share: float = option(
+        0.0,
+        "share of the run, at its end, in which each role learns as a challenger against what the other was; 0 = none",
+        low=0.0,
+        high=0.9,
+        only=("duel.mode", ("simultaneous",)),
+    )
     finish_share: float = option(
         0.0,
-        "share of the run, at its end, in which only the first role learns, its rate as at the start; 0 = none",
+        "share of the run, at its end, in which only the first role learns, as a challenger; 0 = none",
         low=0.0,
         high=0.9,
         only=DUELS,

@@ -118,20 +118,24 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
 
 
 def _finish_problems(config: Any) -> list[str]:
-    duel = config.duel
-    if duel.finish_share == 0.0:
-        return []
+    duel, problems, asked = config.duel, [], []
     against = {
-        "duel.max_turns": (duel.max_turns > 0, "the finish is a share of run.iterations"),
+        "duel.max_turns": (duel.max_turns > 0, "it is a share of run.iterations"),
         "duel.freeze_role": (duel.freeze_role != "none", "who learns is settled already"),
     }
-    problems = [
-        f"{name} does not go with duel.finish_share: {reason}" for name, (is_set, reason) in against.items() if is_set
-    ]
-    if round(duel.finish_share * config.run.iterations) < 1 or config.run.iterations <= duel.generations:
+    for option, share in (("duel.sharpen_share", duel.sharpen_share), ("duel.finish_share", duel.finish_share)):
+        if share == 0.0:
+            continue
+        asked.append(round(share * config.run.iterations))
+        problems += [
+            f"{name} does not go with {option}: {reason}" for name, (is_set, reason) in against.items() if is_set
+        ]
+        if asked[-1] < 1:
+            problems.append(f"{option} = {share} is no iteration of run.iterations = {config.run.iterations}")
+    if asked and config.run.iterations < duel.generations + sum(asked):
         problems.append(
-            f"duel.finish_share = {duel.finish_share} leaves no iteration of run.iterations = {config.run.iterations} "
-            "for the first role alone"
+            f"duel.sharpen_share = {duel.sharpen_share} and duel.finish_share = {duel.finish_share} leave no iteration "
+            f"of run.iterations = {config.run.iterations} for each generation before them"
         )
     return problems
 

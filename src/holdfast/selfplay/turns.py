@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from holdfast.selfplay.arena import Arena
-from holdfast.selfplay.book import TurnBook
+from holdfast.selfplay.book import Book, TurnBook
 from holdfast.selfplay.cast import Player
-from holdfast.selfplay.generations import rollouts_until_change
+from holdfast.selfplay.generations import rollouts_until_change, span
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays
 from holdfast.selfplay.rollback import Entry
@@ -49,11 +49,12 @@ def begin_turn(state: DuelState, ladder: Ladder, event: Event) -> None:
         roles, reason, stage = (SECOND,), "warm start", "warm"
         length = -(-duel.warm_start_steps // rollout_steps(state.arenas[SECOND]))
     else:
-        finish = Turn((FIRST,), "finish")
-        (roles, reason), stage = finish if book.finish_at is not None else next_turn(duel, book.rota, steps), "play"
+        (roles, reason), stage = _last_turn(book) or next_turn(duel, book.rota, steps), "play"
         obstacles, shrink = ladder.has_obstacles(book.standing.level), 0.5**book.tally.halvings
         each = [turn_rollouts(duel, n, steps, rollout_steps(state.arenas[n]), obstacles, shrink) for n in roles]
         length = min(max(each), rollouts_until_change(state.config, book, state.counts.iteration) or max(each))
+        if reason == "sharpen":
+            length = span(state.config, book).end - state.counts.iteration
     book.turns += 1
     book.tally.in_turn = 0
     book.turn = TurnBook(
@@ -83,6 +84,12 @@ def begin_turn(state: DuelState, ladder: Ladder, event: Event) -> None:
         full_sight=book.turn.full_sight,
         opponents=seated,
     )
+
+
+def _last_turn(book: Book) -> Turn | None:
+    if book.finish_at is not None:
+        return Turn((FIRST,), "finish")
+    return None if book.sharpen_at is None else Turn((FIRST, SECOND), "sharpen")
 
 
 def rollout_steps(arena: Arena) -> int:
