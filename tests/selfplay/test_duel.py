@@ -170,11 +170,13 @@ def test_at_the_end_the_first_role_learns_alone(tmp_path: Path, mode: str) -> No
     )
 
 
-def test_before_that_each_role_sharpens_against_what_the_other_was(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("high", "cut"), [("0.98", False), ("0.05", True)])  # 0.05: domination ends turns early
+def test_before_that_each_role_sharpens_against_what_the_other_was(tmp_path: Path, high: str, cut: bool) -> None:
     options = {"duel.mode": "simultaneous", "duel.turn_steps": "1", "run.iterations": "12", "league.mix": "1,0,0"}
     shares = {"duel.sharpen_share": "0.34", "duel.finish_share": "0.25", "learner.lr_schedule": "linear"}
     bonus = {"learner.entropy": "0.05", "learner.entropy_final": "0.01", "response.entropy": "0.002"}
-    config = duel_config(tmp_path, **options, **shares, **bonus)
+    health = {"health.high": high, "health.window": "20"}
+    config = duel_config(tmp_path, **options, **shares, **bonus, **health)
     run = create_run(config, "pennies", ["test"])
     duel = Duel(config, run, Quiet())
     duel.start()
@@ -182,10 +184,10 @@ def test_before_that_each_role_sharpens_against_what_the_other_was(tmp_path: Pat
     begun = [(event["event"], event["iteration"]) for event in events if event["event"] in ("sharpen", "finish")]
     assert begun == [("sharpen", 5), ("finish", 9)]
     (policies,) = [event["policies"] for event in events if event["event"] == "sharpen"]
-    (turn,) = [event for event in events if event["event"] == "turn" and event["reason"] == "sharpen"]
-    assert (turn["rollouts"], turn["roles"]) == (4, ["seeker", "hider"])
-    for name, rival in (("seeker", "hider"), ("hider", "seeker")):
-        assert turn["opponents"][name] == [f"newest:{policies[rival]}"]
+    sharpening = [event for event in events if event["event"] == "turn" and event["reason"] == "sharpen"]
+    assert sharpening[0]["rollouts"] == 4 and (len(sharpening) > 1) == cut
+    rivals = {"seeker": [f"newest:{policies['hider']}"], "hider": [f"newest:{policies['seeker']}"]}
+    assert all(turn["opponents"] == rivals and turn["roles"] == ["seeker", "hider"] for turn in sharpening)
     rows = read_lines(run.folder / "metrics.jsonl")
     rates = [row["learner.seeker.lr"] for row in rows]
     assert rates[0] == rates[5] == rates[9] and rates[5] > rates[8]

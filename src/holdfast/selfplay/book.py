@@ -43,6 +43,7 @@ class SideBook:
     sight: float | None = None  # share of full sight its episodes were last planned with
     collapses: int = 0  # evaluations in a row below health.collapse_threshold
     born_at: int = 0  # its steps when its generation began
+    stood: str | None = None  # hash of what the other role meets instead of the newest, while both sharpen
 
     @property
     def own_steps(self) -> int:
@@ -108,6 +109,7 @@ class Book:
             found |= {entry.hash for entry in side.ring.entries}
             found |= {member.hash for member in side.pool.members}
             found |= {milestone.hash for milestone in side.milestones}
+            found |= {side.stood} if side.stood is not None else set()
         return found
 
 

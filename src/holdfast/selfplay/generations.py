@@ -93,9 +93,12 @@ def sharpening_is_due(state: DuelState) -> bool:
 
 
 def begin_sharpening(state: DuelState, event: Callable[..., None]) -> None:
-    """From here on each role learns against what the other is now."""
+    """From here on each role learns against what the other is now, whatever ends its turns."""
     state.book.sharpen_at = state.counts.iteration
-    event("sharpen", policies={side.name: state.vault.freeze(side.learner) for side in state.sides})
+    policies = {}
+    for side, side_book in zip(state.sides, state.book.sides, strict=True):
+        side_book.stood = policies[side.name] = state.vault.freeze(side)
+    event("sharpen", policies=policies)
 
 
 def finish_is_due(state: DuelState) -> bool:
@@ -110,6 +113,8 @@ def begin_finish(state: DuelState, event: Callable[..., None]) -> None:
     """From here on only the first role learns, by schedules of its own."""
     book = state.book
     book.finish_at = state.counts.iteration
+    for side_book in book.sides:
+        side_book.stood = None
     event("finish", role=state.sides[FIRST].name, policy=state.vault.freeze(state.sides[FIRST]))
 
 

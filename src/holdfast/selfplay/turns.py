@@ -121,8 +121,8 @@ def set_level(
 def opponents(state: DuelState, number: int) -> list[tuple[Player, float, Arrays | None]]:
     """Who a role meets, with the share of its episodes: the newest, earlier ones by measured results, scripts."""
     league, rival = state.config.league, state.sides[other(number)]
-    side_book, pool = state.book.sides[number], state.book.sides[other(number)].pool
-    newest = state.vault.freeze(rival)
+    side_book, rival_book = state.book.sides[number], state.book.sides[other(number)]
+    pool, newest = rival_book.pool, rival_book.stood or state.vault.freeze(rival)
     mix = [*league.mix, 0.0, 0.0][:3]
     drawn = []
     if pool.members:
