@@ -138,6 +138,12 @@ def test_an_entropy_reward_falls_by_factors_only_between_two_that_are_not_0(ends
         check_against_world(config, explicit, spec_of(config))
 
 
+def test_when_an_entropy_reward_has_fallen_is_asked_only_where_it_falls() -> None:
+    config, explicit = load_config("template", ["--learner.entropy=0.1", "--learner.entropy_share=0.4"])
+    with pytest.raises(ConfigError, match=r"learner\.entropy_share = 0\.4 .* give learner\.entropy_final"):
+        check_against_world(config, explicit, spec_of(config))
+
+
 def test_batches_that_do_not_divide_are_refused_with_the_arithmetic() -> None:
     config, explicit = load_config("template", ["--learner.minibatch", "1000"])
     with pytest.raises(

@@ -115,6 +115,7 @@ class LearnerConfig:
     entropy_schedule: Literal["linear", "geometric"] = option(
         "linear", "the way there: by equal amounts, or by equal factors, which is low for most of the run"
     )
+    entropy_share: float = option(1.0, "share of the run after which it is there", low=0.01, high=1.0)
     value_coef: float = option(0.5, "weight of the value loss", low=0.0)
     max_grad_norm: float = option(0.5, "gradients are scaled down to this length; 0 = off", low=0.0)
     target_kl: float = option(0.0, "end the epochs once the policy moved 1.5 times this far; 0 = off", low=0.0)

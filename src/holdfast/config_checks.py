@@ -116,6 +116,11 @@ def _learner_problems(config: Config) -> list[str]:
             "learner.entropy_schedule = geometric falls by equal factors: learner.entropy and learner.entropy_final "
             "must both be above 0"
         )
+    if config.learner.entropy_share < 1.0 and config.learner.entropy_final is None:
+        problems.append(
+            f"learner.entropy_share = {config.learner.entropy_share:g} says when the reward for undecided policies has "
+            "reached its end: give learner.entropy_final"
+        )
     if config.learner.replay and config.policy.core != "none":
         problems.append(
             f"learner.replay = true replays single steps, policy.core = {config.policy.core} needs whole episodes: "

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Literal
+
 import numpy as np
 import pytest
 import torch
@@ -43,6 +46,14 @@ def test_the_entropy_reward_goes_from_start_to_final() -> None:
 def test_by_equal_factors_the_entropy_reward_is_low_early() -> None:
     config = LearnerConfig(entropy=0.04, entropy_final=0.0004, entropy_schedule="geometric")
     assert [round(pace(config, k, 8).entropy, 6) for k in (0, 4, 8)] == [0.04, 0.004, 0.0004]
+
+
+@pytest.mark.parametrize("schedule", ["linear", "geometric"])
+def test_the_entropy_reward_may_reach_its_end_early_and_stays_there(schedule: Literal["linear", "geometric"]) -> None:
+    short = LearnerConfig(entropy=0.04, entropy_final=0.0004, entropy_schedule=schedule, entropy_share=0.5)
+    whole = dataclasses.replace(short, entropy_share=1.0)
+    assert [pace(short, k, 8).entropy for k in range(5)] == [pace(whole, 2 * k, 8).entropy for k in range(5)]
+    assert [pace(short, k, 8).entropy for k in range(5, 9)] == pytest.approx([0.0004] * 4)
 
 
 def test_weight_decay_is_torchs_adamw_on_matrices_alone() -> None:

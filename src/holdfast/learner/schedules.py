@@ -30,7 +30,8 @@ def pace(config: LearnerConfig, iteration: int, iterations: int) -> Pace:
 
 
 def entropy_reward(config: LearnerConfig, progress: float) -> float:
-    """On the straight line between its two ends, or with logarithms on it."""
+    """On the straight line between its two ends, or with logarithms on it; then it stays."""
+    progress = min(1.0, progress / config.entropy_share)
     if config.entropy_schedule == "geometric" and config.entropy_final is not None:
         return config.entropy * (config.entropy_final / config.entropy) ** progress
     return between(config.entropy, config.entropy_final, progress)
