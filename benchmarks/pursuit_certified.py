@@ -7,7 +7,8 @@
 Each seed is trained to its end; its last pair is then put to four challengers that learn as long as the roles did: for
 each role one from the role's weights and one from scratch. A seed whose first gap is too wide is not tried further, and
 that challenger stops once the gap is certain. One file per seed in benchmarks/results/pursuit_certified, written after
-every challenger, so two processes may share the seeds. A seed counts as passed with all gaps at most
+every challenger, so two processes may share the seeds; beside it the pair itself, so that anybody can go on challenging
+it without training it again. A seed counts as passed with all gaps at most
 `response.pass_gap`, no alarm of the probes in its last evaluation, and challengers of both roles that learned as long
 and are as good as the role they challenge.
 """
@@ -22,14 +23,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
+from safetensors.numpy import save
 
+from holdfast.config import to_json
+from holdfast.config_reading import from_json
 from holdfast.disk import replace_file
 from holdfast.intervals import newcombe, wilson
 from holdfast.runs.folder import Run, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint
+from holdfast.selfplay.arena import below
 from holdfast.selfplay.certificate import FROZEN, SLACK, Case, case_of, play_pair
 from holdfast.selfplay.crossplay import read_book
+from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Contender
 from holdfast.selfplay.probes import PROBED, Probe, alarms
 from holdfast.selfplay.response import CHALLENGER, Gain, Setting, measure, respond
@@ -39,6 +46,7 @@ from holdfast.views.dry_run import spec_of
 RESULTS = Path(__file__).parent / "results" / "pursuit_certified"
 ORDER = ((FIRST, "incumbent"), (SECOND, "incumbent"), (FIRST, "scratch"), (SECOND, "scratch"))
 NAMES = ("pursuer", "evader")
+FREE = {"rollout.threads", "response.duels", "response.pass_gap"}  # may change after a pair was trained
 
 
 def train(root: Path, seed: int, words: list[str]) -> Run:
@@ -62,6 +70,41 @@ def last_pair(run: Run) -> Case:
     config, saved = config_of(run), load_checkpoint(run, "latest")
     book, _ = read_book(saved)
     return case_of(config, spec_of(config), book, saved.arrays)
+
+
+def keep_pair(path: Path, case: Case) -> None:
+    """Both roles with all that moves them, and what a challenger must know of them."""
+    arrays = {
+        f"{name}/{key}": array for name, side in zip(NAMES, case.pair, strict=True) for key, array in side.items()
+    }
+    facts = {"config": to_json(case.config), "level": case.level, "trained": case.trained}
+    replace_file(path, save(arrays, {name: json.dumps(value) for name, value in facts.items()}))
+
+
+def kept_pair(path: Path, words: list[str]) -> Case:
+    """The pair of an earlier call; it is what it was trained to be, whatever is asked for now."""
+    with safe_open(path, "numpy") as file:
+        facts = {name: json.loads(text) for name, text in file.metadata().items()}
+        names = file.keys()
+        arrays = {name: file.get_tensor(name) for name in names}
+    config, changed = from_json(facts["config"], str(path), words)
+    if changed - FREE:
+        raise SystemExit(f"{path} was trained with another {', '.join(sorted(changed - FREE))}: give other --results")
+    first, second = (below(arrays, f"{name}/") for name in NAMES)
+    return Case(config, Ladder(config, spec_of(config)), facts["level"], (first, second), tuple(facts["trained"]))
+
+
+def take_up(given: argparse.Namespace, seed: int, path: Path) -> tuple[Case, dict[str, Any]]:
+    """The pair of a seed, trained if it is not kept, and what is known of it."""
+    pair, words = path.with_suffix(".safetensors"), [f"--{word}" for word in given.set]
+    if pair.is_file() and path.is_file():
+        return kept_pair(pair, words), json.loads(path.read_text())
+    run = train(given.runs, seed, words)
+    case = last_pair(run)
+    row = json.loads(path.read_text()) if path.is_file() else begun(run, seed, case)
+    replace_file(path, (json.dumps(row) + "\n").encode())
+    keep_pair(pair, case)
+    return case, row
 
 
 def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
@@ -171,10 +214,8 @@ def main() -> None:
         if given.table:
             rows += [json.loads(path.read_text())] if path.is_file() else []
             continue
-        run = train(given.runs, seed, [f"--{word}" for word in given.set])
-        case = last_pair(run)
+        case, row = take_up(given, seed, path)
         pass_gap = case.config.response.pass_gap
-        row = json.loads(path.read_text()) if path.is_file() else begun(run, seed, case)
         for role, start in ORDER[: given.challengers]:
             name = f"{NAMES[role]} {start}"
             if name in row["challengers"] or verdict(row, pass_gap) == "failed":
@@ -182,7 +223,6 @@ def main() -> None:
             wins, duels = own_wins(row, role)
             row["challengers"][name] = challenge(case, role, start, wins / duels, f"seed {seed}, {name}")
             replace_file(path, (json.dumps(row) + "\n").encode())
-        replace_file(path, (json.dumps(row) + "\n").encode())
         rows.append(row)
         print(table(rows, pass_gap), flush=True)
     if given.table:

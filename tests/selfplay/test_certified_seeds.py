@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,11 +29,15 @@ TINY = {
 }
 
 
-def certify(folder: Path, *words: str) -> str:
+def run_benchmark(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "benchmarks" / "pursuit_certified.py"), str(folder / "runs"), "--seeds", "3"]
-    done = subprocess.run(
+    return subprocess.run(
         [*command, "--results", str(folder / "results"), *words], capture_output=True, text=True, cwd=ROOT
     )
+
+
+def certify(folder: Path, *words: str) -> str:
+    done = run_benchmark(folder, *words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -53,3 +58,17 @@ def test_a_seed_is_trained_and_challenged_once(tmp_path: Path) -> None:
     assert before == (tmp_path / "runs" / "pursuit-3" / "metrics.jsonl").read_bytes()
     assert json.loads(path.read_text()) == row
     assert "| 3 | " in certify(tmp_path, "--table")
+
+
+def test_a_kept_pair_is_challenged_without_training_it_again(tmp_path: Path) -> None:
+    words = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+    certify(tmp_path, *words, "--challengers", "1")
+    whole = tmp_path / "whole"
+    certify(whole, *words)
+    shutil.rmtree(tmp_path / "runs")
+    certify(tmp_path, *words)
+    assert not (tmp_path / "runs").exists()
+    found, wanted = (json.loads((folder / "results" / "3.json").read_text()) for folder in (tmp_path, whole))
+    assert found["challengers"] == wanted["challengers"]
+    refused = run_benchmark(tmp_path, *words, "--set", "learner.gamma=0.9")
+    assert refused.returncode != 0 and "was trained with another learner.gamma" in refused.stderr
