@@ -16,6 +16,7 @@ and are as good as the role they challenge.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import subprocess
 import sys
@@ -77,7 +78,8 @@ def keep_pair(path: Path, case: Case) -> None:
     arrays = {
         f"{name}/{key}": array for name, side in zip(NAMES, case.pair, strict=True) for key, array in side.items()
     }
-    facts = {"config": to_json(case.config), "level": case.level, "trained": case.trained}
+    config = dataclasses.replace(case.config, run=dataclasses.replace(case.config.run, root="runs"))  # wherever it was
+    facts = {"config": to_json(config), "level": case.level, "trained": case.trained}
     replace_file(path, save(arrays, {name: json.dumps(value) for name, value in facts.items()}))
 
 

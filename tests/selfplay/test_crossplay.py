@@ -12,7 +12,7 @@ import pytest
 from holdfast.errors import CheckpointError, ConfigError, UnknownName
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import config_of, load_checkpoint
-from holdfast.selfplay.certificate import FROZEN, case_of
+from holdfast.selfplay.certificate import FROZEN, case_of, wanted_gain
 from holdfast.selfplay.crossplay import read_book
 from holdfast.selfplay.matches import Contender
 from holdfast.selfplay.response import Setting, respond
@@ -38,6 +38,11 @@ def test_exploit_measures_each_challenger_and_tells_its_power(run: Run, capsys: 
     assert found["verdict"] == expected
     assert side["power"]["checks"]["learned as long as the incumbent"]
     assert (run.folder / "evals/response-000006-seeker.json").is_file()
+
+
+@pytest.mark.parametrize(("rate", "wanted"), [(0.1, 0.1), (0.8, 0.1), (0.92, 0.04), (1.0, 0.0)])
+def test_a_blind_spot_asks_for_no_more_than_can_be_gained(rate: float, wanted: float) -> None:
+    assert wanted_gain(rate) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(("enough", "stops"), [(0.0, True), (1.0, False)])

@@ -25,7 +25,8 @@ from holdfast.worlds.api import WorldSpec
 
 SLACK = 0.02  # a challenger this much behind the incumbent still shows that it can learn
 BLIND_START, BLIND_WIDTHS = 30.0, (120.0, 60.0, 30.0, 15.0)  # degrees, narrowed until the incumbent gains little
-BLIND_FREE, BLIND_FOUND, BLIND_SURE = 0.15, 0.10, 0.05
+BLIND_FREE, BLIND_FOUND = 0.15, 0.10
+ROOM_FOUND = 0.5  # of the duels that are left to win, where those are too few for the gain above
 SCRIPTED = {FIRST: ("flee", 0.90), SECOND: ("greedy", 0.80)}
 FROZEN = Player("newest", "frozen")
 Tell = Callable[[str, Gain], None]
@@ -164,15 +165,23 @@ def blind_spot(setting: Setting, pair: tuple[Arrays, Arrays], steps: int, tell: 
     found = _challenge(blind, pair[setting.role], steps, 301 + setting.role, tell)
     low, high = newcombe((found.wins, found.duels), free)
     gain = found.wins / found.duels - free[0] / free[1]
+    wanted = wanted_gain(free[0] / free[1])
     return {
         "width_deg": width,
+        "wanted": wanted,
         "incumbent": free[0] / free[1],
         "challenger": found.wins / found.duels,
         "gain": gain,
         "low": low,
         "high": high,
-        "found": gain >= BLIND_FOUND and low > BLIND_SURE,
+        "found": gain >= wanted and low > wanted / 2.0,
     }
+
+
+def wanted_gain(rate: float) -> float:
+    """What a challenger must gain by a blind spot over a role that wins this share with it: nobody can gain 0.10 where
+    0.95 are won already, and a test that no learner can pass says nothing about those who learn."""
+    return min(BLIND_FOUND, ROOM_FOUND * (1.0 - rate))
 
 
 def scratch_against_script(setting: Setting, steps: int, tell: TellGain) -> dict[str, Any]:
