@@ -2,6 +2,7 @@
 
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --set world.recall=true --results FOLDER
+    python benchmarks/pursuit_certified.py RUNS --seeds 1,2 --power
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --table
 
 Each seed is trained to its end; its last pair is then put to four challengers that learn as long as the roles did: for
@@ -10,7 +11,8 @@ that challenger stops once the gap is certain. One file per seed in benchmarks/r
 every challenger, so two processes may share the seeds; beside it the pair itself, so that anybody can go on challenging
 it without training it again. A seed counts as passed with all gaps at most
 `response.pass_gap`, no alarm of the probes in its last evaluation, and challengers of both roles that learned as long
-and are as good as the role they challenge.
+and are as good as the role they challenge. With --power challengers must also find a planted blind spot and beat a
+script from scratch; a seed on which they do not counts as inconclusive.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import dataclasses
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +39,15 @@ from holdfast.runs.folder import Run, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.arena import below
-from holdfast.selfplay.certificate import FROZEN, SLACK, Case, case_of, play_pair
+from holdfast.selfplay.certificate import (
+    FROZEN,
+    SLACK,
+    Case,
+    blind_spot,
+    case_of,
+    play_pair,
+    scratch_against_script,
+)
 from holdfast.selfplay.crossplay import read_book
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Contender
@@ -104,9 +116,13 @@ def take_up(given: argparse.Namespace, seed: int, path: Path) -> tuple[Case, dic
     run = train(given.runs, seed, words)
     case = last_pair(run)
     row = json.loads(path.read_text()) if path.is_file() else begun(run, seed, case)
-    replace_file(path, (json.dumps(row) + "\n").encode())
+    write_row(path, row)
     keep_pair(pair, case)
     return case, row
+
+
+def write_row(path: Path, row: dict[str, Any]) -> None:
+    replace_file(path, (json.dumps(row) + "\n").encode())
 
 
 def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
@@ -137,14 +153,37 @@ def challenge(case: Case, role: int, start: str, own: float, say: str) -> dict[s
     setting = Setting(case.config, case.ladder, case.level, role, rival, enough=enough)
     number = [word for _, word in ORDER[::2]].index(start)
 
-    def tell(gain: Gain) -> None:
-        print(f"{say}: {gain.steps / 1e6:5.1f} M steps {gain.rate:.3f}", flush=True)
-
     first = case.pair[role] if start == "incumbent" else None
-    response = respond(setting, first, case.budget(role), 101 + role + 10 * number, tell)
+    response = respond(setting, first, case.budget(role), 101 + role + 10 * number, partial(tell, say))
     wins, duels = measure(setting, Contender(CHALLENGER, response.arrays), case.config.response.duels)
     history = [[gain.steps, round(gain.rate, 3)] for gain in response.history]
     return {"wins": wins, "duels": duels, "steps": response.steps, "history": history}
+
+
+def prove_power(case: Case, seed: int, row: dict[str, Any], write: Callable[[], None]) -> None:
+    """Let challengers of both roles find a blind spot and beat a script, unless that is written already."""
+    power = row.setdefault("power", {})
+    for role, name in enumerate(NAMES):
+        setting = Setting(case.config, case.ladder, case.level, role, Contender(FROZEN, case.pair[other(role)]))
+        parts = {
+            f"{name} blind spot": partial(blind_spot, setting, case.pair),
+            f"{name} script": partial(scratch_against_script, setting),
+        }
+        for part, prove in parts.items():
+            if part not in power:
+                power[part] = prove(case.budget(role), partial(tell, f"seed {seed}, {part}"))
+                write()
+
+
+def power_of(row: dict[str, Any]) -> str:
+    """Which parts of the power check are passed; none before the first."""
+    checks = {part: bool(facts.get("found", facts.get("passed"))) for part, facts in row.get("power", {}).items()}
+    failed = [part for part, passed in checks.items() if not passed]
+    return f"not: {', '.join(failed)}" if failed else f"{len(checks)} of 4" if checks else "-"
+
+
+def tell(who: str, gain: Gain) -> None:
+    print(f"{who}: {gain.steps / 1e6:5.1f} M steps {gain.rate:.3f}", flush=True)
 
 
 def own_wins(row: dict[str, Any], role: int) -> tuple[int, int]:
@@ -171,14 +210,16 @@ def verdict(row: dict[str, Any], pass_gap: float) -> str:
         return "alarm"
     if len(row["challengers"]) < len(ORDER):
         return "not finished"
+    if power_of(row).startswith("not"):
+        return "inconclusive"
     long = all(row["challengers"][f"{NAMES[role]} {start}"]["steps"] >= row["trained"][role] for role, start in ORDER)
     return "passed" if long and all(gap is not None and gap[0] >= -SLACK for gap in gaps) else "inconclusive"
 
 
 def table(rows: list[dict[str, Any]], pass_gap: float) -> str:
     lines = [
-        "| seed | c | gap of the pursuer | gap of the evader | challengers | verdict |",
-        "|---|---|---|---|---|---|",
+        "| seed | c | gap of the pursuer | gap of the evader | challengers | power | verdict |",
+        "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         low, high = wilson(row["wins"], row["duels"])
@@ -187,7 +228,7 @@ def table(rows: list[dict[str, Any]], pass_gap: float) -> str:
             gap = gap_of(row, role)
             cells.append("-" if gap is None else f"{gap[0]:+.3f} [{gap[1]:+.3f}, {gap[2]:+.3f}]")
         rate = f"{row['wins'] / row['duels']:.3f} [{low:.3f}, {high:.3f}]"
-        words = (row["seed"], rate, *cells, len(row["challengers"]), verdict(row, pass_gap))
+        words = (row["seed"], rate, *cells, len(row["challengers"]), power_of(row), verdict(row, pass_gap))
         lines.append(f"| {' | '.join(map(str, words))} |")
     passed = sum(verdict(row, pass_gap) == "passed" for row in rows)
     low, high = wilson(passed, len(rows)) if rows else (0.0, 1.0)
@@ -206,6 +247,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="change the preset")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--challengers", type=int, default=len(ORDER), help="how many of the four to try")
+    parser.add_argument("--power", action="store_true", help="also plant blind spots and play scripts from scratch")
     parser.add_argument("--table", action="store_true", help="only print what there is")
     given = parser.parse_args()
     torch.set_num_threads(1)
@@ -218,13 +260,16 @@ def main() -> None:
             continue
         case, row = take_up(given, seed, path)
         pass_gap = case.config.response.pass_gap
+        write = partial(write_row, path, row)
         for role, start in ORDER[: given.challengers]:
             name = f"{NAMES[role]} {start}"
             if name in row["challengers"] or verdict(row, pass_gap) == "failed":
                 continue
             wins, duels = own_wins(row, role)
             row["challengers"][name] = challenge(case, role, start, wins / duels, f"seed {seed}, {name}")
-            replace_file(path, (json.dumps(row) + "\n").encode())
+            write()
+        if given.power and verdict(row, pass_gap) != "failed":
+            prove_power(case, seed, row, write)
         rows.append(row)
         print(table(rows, pass_gap), flush=True)
     if given.table:
