@@ -323,23 +323,28 @@ def told(duel: Any, rules: Any, side: int, numbers: int) -> np.ndarray:
     return obs
 
 
-@settings(max_examples=60, deadline=None)
+FLAT_SIGHT = {"obs": "flat_masked", "recall": True}
+SENSOR_SIGHT = {"obs": "sensor", "history": 3}
+
+
+@settings(max_examples=120, deadline=None)
 @given(
     poses=st.tuples(*[st.tuples(coordinate, coordinate, angle)] * 2),
     circles=st.lists(st.tuples(coordinate, coordinate, st.floats(0.3, 1.0)), max_size=3),
     turn=st.tuples(st.sampled_from([-1.0, 1.0]), st.sampled_from([-1.0, 1.0]), st.booleans()),
     side=st.integers(0, 1),
     visible=st.booleans(),
+    sight=st.sampled_from([FLAT_SIGHT, SENSOR_SIGHT]),
 )
 def test_a_mirrored_sight_is_the_sight_of_the_mirrored_duel(
-    poses: Any, circles: Any, turn: tuple[float, float, bool], side: int, visible: bool
+    poses: Any, circles: Any, turn: tuple[float, float, bool], side: int, visible: bool, sight: dict[str, Any]
 ) -> None:
     sx, sy, exchanged = turn
     handed = -sx * sy if exchanged else sx * sy
     places = [poses[1 - side][:2], *(circle[:2] for circle in circles)]
     assume(all(math.dist(poses[side][:2], place) > 0.1 for place in places))  # else there is no bearing
-    options = {"obs": "flat_masked", "heading": "sincos", "critic": "full", "recall": True}
-    numbers = observation_size(PursuitSettings(**options), side)  # type: ignore[arg-type]
+    options = {"heading": "sincos", "critic": "full", **sight}
+    numbers = observation_size(PursuitSettings(**options), side)
     seen: Pose = (1.0, -2.0, 0.3)
     found = []
     for mirror in (True, False):

@@ -144,7 +144,7 @@ def make_rules(settings: PursuitSettings) -> Rules:
         sincos=s.heading == "sincos",
         recalls=s.recall and s.obs == "flat_masked",
         judges=s.critic == "full" and masked,
-        mirrors=s.mirror and s.obs != "sensor",
+        mirrors=s.mirror,
         history=s.history,
         rays=s.lidar_rays,
         lidar_range=s.lidar_range,

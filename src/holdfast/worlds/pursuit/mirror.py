@@ -70,3 +70,24 @@ def mirror_flat(duel, rules, obs, side, circles):  # type: ignore[no-untyped-def
         recalled = circles + 2 * rules.circles_seen
         obs[recalled + 2] *= mirror[2]
         obs[recalled + 4] *= mirror[2]
+
+
+@kernel
+def mirror_sensor(duel, rules, obs, side, lidar):  # type: ignore[no-untyped-def]
+    """Turn the newest vector over before it is remembered: a mirror stays for the whole duel, so the history is told
+    in it, too. Rays to the left and to the right change places, the one straight behind stays."""
+    mirror = duel.mirror[side]
+    obs[0] *= mirror[0]
+    obs[1] *= mirror[1]
+    obs[2] *= mirror[0]  # cosine of the heading
+    obs[3] *= mirror[1]
+    obs[5] *= mirror[2]  # turn rate
+    obs[7] *= mirror[2]  # bearing
+    if duel.exchanged[side]:
+        exchange(obs, 0)
+        exchange(obs, 2)
+    if mirror[2] < 0.0:
+        for k in range(1, (rules.rays + 1) // 2):
+            left = obs[lidar + k]
+            obs[lidar + k] = obs[lidar + rules.rays - k]
+            obs[lidar + rules.rays - k] = left

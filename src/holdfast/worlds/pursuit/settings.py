@@ -87,7 +87,6 @@ class PursuitSettings:
     mirror: bool = option(
         False,
         "each side is told each duel as it is or as in a mirror, by chance: four ways, in a square arena eight",
-        only=FLAT,
     )
     circles_seen: int = option(3, "nearest circles in the observation", low=0, high=ROOM, only=FLAT)
     allow_blind: bool = option(False, "permit circles that nobody observes", only=FLAT)

@@ -19,7 +19,7 @@ from holdfast.worlds.pursuit.duel import (
     SEEN_STEP,
 )
 from holdfast.worlds.pursuit.geometry import circle_range, clip, sight_blocked, wall_range, wrap
-from holdfast.worlds.pursuit.mirror import mirror_flat, mirror_opponent
+from holdfast.worlds.pursuit.mirror import mirror_flat, mirror_opponent, mirror_sensor
 
 ODOMETRY_INDEX = 1 << 40  # far from the indices of lidar noise
 
@@ -252,6 +252,8 @@ def observe_sensor(duel, rules, key, rays, obs, side):  # type: ignore[no-untype
         obs[lidar] = time_left(duel)
         lidar += 1
     write_lidar(duel, rules, key, rays, obs, lidar, side)
+    if rules.mirrors:
+        mirror_sensor(duel, rules, obs, side, lidar)
     if rules.history > 0:
         remember(rules, obs, state, lidar)
 
