@@ -33,3 +33,10 @@ def test_pennies_rehearse_without_levels(mode: str) -> None:
     expected = {"turns", "rollback", "league", "generations", "finish", "scripted opponents"}
     expected |= {"sharpening"} if mode == "simultaneous" else set()
     assert {feature.name for feature in found.features} >= expected
+
+
+def test_partners_are_met_in_a_rehearsal() -> None:
+    words = ["--duel.mode=simultaneous", "--duel.partners=2", "--rollout.threads=1", "--run.allow_slow=true"]
+    found = rehearse_run(load_config("tests.two_roles:Pennies", words)[0], Quiet())
+    assert found.missing == ()
+    assert {"partners", "choice"} <= {feature.name for feature in found.features}

@@ -24,7 +24,8 @@ from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.judging import Judgement, questions_of
 from holdfast.selfplay.sequential import ask
 from holdfast.selfplay.settings import LeagueConfig, LevelsConfig
-from holdfast.selfplay.state import Side, exercised
+from holdfast.selfplay.side import Side
+from holdfast.selfplay.state import exercised
 from holdfast.selfplay.vault import content_hash
 from holdfast.watch import Watch
 
@@ -193,6 +194,8 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
             lambda: _largest(metrics, ".mixed", "mixed levels", "of the duels at most"),
         ),
         (mini.league.size > 0, lambda: _met(events, "earlier")),
+        (mini.duel.partners > 0, lambda: _met(events, "partner")),
+        (mini.duel.partners > 0, lambda: _choice(events)),
         (mini.league.challenge_every > 0, lambda: _challengers(events)),
         (mini.duel.generations > 1, lambda: _generations(events)),
         (mini.duel.sharpen_share > 0.0, lambda: _sharpening(events)),
@@ -253,8 +256,15 @@ def _evader_first(events: Rows) -> Feature:
 def _met(events: Rows, kind: str) -> Feature:
     names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
     mine = sorted(name.split(":")[1][:10] for name in names if name.startswith(f"{kind}:"))
-    title = "league" if kind == "earlier" else "scripted opponents"
+    title = {"earlier": "league", "partner": "partners"}.get(kind, "scripted opponents")
     return Feature(title, bool(mine), f"met {', '.join(mine[:6])}" if mine else "nobody was met")
+
+
+def _choice(events: Rows) -> Feature:
+    """Once, and for one that no other was better than."""
+    found = _of(events, "choice")
+    fired = len(found) == 1 and found[0]["wins"][found[0]["chosen"]] == max(found[0]["wins"].values())
+    return Feature("choice", fired, f"{found[0]['chosen']}, wins {found[0]['wins']}" if found else "nobody chose")
 
 
 def _challengers(events: Rows) -> Feature:

@@ -63,6 +63,8 @@ CASES = {
     "generations": {"duel.turn_steps": "1", "duel.generations": "3", "duel.generation_share": "0.5"},
     "finish": {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.finish_share": "0.67"},
     "sharpening": {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.sharpen_share": "0.67"},
+    "partners": {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.partners": "2"},
+    "partners in turns": {"duel.partners": "1", "duel.partner_share": "0.9", "duel.finish_share": "0.3"},
 }
 
 
@@ -94,6 +96,65 @@ def test_turns_alternate_and_every_opponent_stays_what_it_was(tmp_path: Path) ->
         vault.take(name)  # refuses a policy whose content no longer has its hash
     offered = [event["policy"] for event in events if event["event"] == "offered"]
     assert len(set(offered)) == len(offered) > 3
+
+
+def test_the_second_role_meets_partners_that_learn_for_themselves(tmp_path: Path) -> None:
+    words = {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.partners": "2", "duel.partner_share": "0.25"}
+    config = duel_config(tmp_path, **words, **{"league.mix": "1,0,0", "league.size": "0"})
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    first = [arrays_of(partner.side)["optimizer/parameters"].copy() for partner in duel.state.partners]
+    mine = arrays_of(duel.state.sides[0])["optimizer/parameters"].copy()
+    assert not np.array_equal(first[0], first[1]) and not np.array_equal(first[0], mine)
+    duel.start()
+    state = duel.state
+    for before, partner in zip(first, state.partners, strict=True):
+        assert not np.array_equal(before, arrays_of(partner.side)["optimizer/parameters"])
+    cast = state.arenas[1].cast
+    assert cast is not None
+    kinds = [cast.player(place).kind for place in cast.promised]
+    assert kinds.count("partner") / len(kinds) == pytest.approx(0.25, abs=0.07) and "newest" in kinds
+    turns = [event["opponents"] for event in read_lines(run.folder / "events.jsonl") if event["event"] == "turn"]
+    assert all([name.split(":")[0] for name in turn["hider"]] == ["newest", "partner", "partner"] for turn in turns)
+    assert all([name.split(":")[0] for name in turn["seeker"]] == ["newest"] for turn in turns)
+    rows = read_lines(run.folder / "metrics.jsonl")
+    assert rows[-1]["duel.partners.steps"] == 2 * rows[-1]["duel.seeker.steps"]
+
+
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_the_best_learner_of_the_first_role_is_it_in_the_end(
+    tmp_path: Path, best: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts are given, as nobody can say who wins most at pennies."""
+    counts = [3, 3, 3]
+    counts[best] = 4
+    monkeypatch.setattr("holdfast.selfplay.choice.wins_of_each", lambda *given: counts)
+    words = {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.partners": "2", "evaluation.every": "3"}
+    config = duel_config(tmp_path, **words)
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    duel.start()
+    learners = [duel.state.sides[0], *(partner.side for partner in duel.state.partners)]
+    weights = [arrays_of(side)["optimizer/parameters"] for side in learners]
+    assert [np.array_equal(weights[0], other) for other in weights[1:]] == [best == 1, best == 2]
+    events = read_lines(run.folder / "events.jsonl")
+    (choice,) = [event for event in events if event["event"] == "choice"]
+    assert choice["chosen"] == ["seeker", "partner-1", "partner-2"][best] and choice["iteration"] == 9
+    last = [event for event in events if event["event"] == "evaluation"][-1]
+    assert last["iteration"] == 9 and events.index(choice) < events.index(last)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--duel.partner_share=0.4"], "duel.partner_share has no effect as it is set; it needs duel.partners above 0"),
+        (["--duel.partners=1", "--duel.generations=2"], "duel.partners does not go with duel.generations above 1"),
+    ],
+)
+def test_partners_that_could_not_act_are_refused(words: list[str], reason: str) -> None:
+    config, explicit = load_config(PENNIES, [*(f"--{name}={value}" for name, value in SELFPLAY.items()), *words])
+    with pytest.raises(ConfigError, match=reason):
+        check_against_world(config, explicit, spec_of(config))
 
 
 def test_all_opponents_act_in_one_forward_per_step(tmp_path: Path) -> None:

@@ -120,6 +120,8 @@ DUEL_METRICS = (
     Metric("duel.level", "number", "level of training and evaluations"),
     Metric("duel.lr_scale", "1", "factor on the learning rate in this turn"),
     Metric("duel.generation", "count", "times that both roles have begun anew"),
+    Metric("duel.partners.steps", "count", "agent-steps that partners of the first role have learned from"),
+    Metric("duel.partners.won", "share", "their wins in this iteration"),
     Metric("duel.full_sight", "share", "how often sight is full, by the masking curriculum"),
     Metric("duel.{role}.steps", "count", "agent-steps the role has learned from"),
     Metric("duel.{role}.rate", "share", "its wins against the newest opponent, over the health window"),

@@ -86,6 +86,8 @@ class Book:
     born_at: int = 0  # iteration at which it began
     sharpen_at: int | None = None  # iteration from which each role learns against what the other was then
     finish_at: int | None = None  # iteration from which the first role learns alone
+    partner_steps: int = 0  # agent-steps that partners of the first role learned from
+    has_chosen: bool = False  # the first role is the best of its learners, and partners learn no more
     warm_next: bool = False  # the next turn is a warm start
     outcome: str | None = None  # converged or unstable
     because: str = ""

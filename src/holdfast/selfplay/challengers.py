@@ -17,7 +17,8 @@ from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Contender
 from holdfast.selfplay.response import Response, Setting, respond
 from holdfast.selfplay.rota import FIRST, SECOND, other
-from holdfast.selfplay.state import DuelState, has_role
+from holdfast.selfplay.side import has_role
+from holdfast.selfplay.state import DuelState
 
 CHALLENGE_SEED = 0xC4A1
 

@@ -17,7 +17,8 @@ from holdfast.selfplay.judging import BALANCE, Judgement, best_of
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
 from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
-from holdfast.selfplay.state import IMPORTANCE, DuelState, Side
+from holdfast.selfplay.side import Side
+from holdfast.selfplay.state import IMPORTANCE, DuelState
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
 from holdfast.timing import Clock

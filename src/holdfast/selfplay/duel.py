@@ -22,6 +22,7 @@ from holdfast.runs.checkpoint import Saved
 from holdfast.runs.signals import Stopped, StopRequest
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.challengers import challenge, challenge_is_due
+from holdfast.selfplay.choice import choice_is_due, choose
 from holdfast.selfplay.generations import (
     begin_finish,
     begin_generation,
@@ -35,10 +36,11 @@ from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.response import pointed
-from holdfast.selfplay.rota import SECOND
-from holdfast.selfplay.state import Side, initial_duel
+from holdfast.selfplay.rota import FIRST, SECOND
+from holdfast.selfplay.side import Side
+from holdfast.selfplay.state import initial_duel
 from holdfast.selfplay.treatment import treat
-from holdfast.selfplay.turns import begin_turn, end_turn, keep_in_ring, note_outcomes, set_level
+from holdfast.selfplay.turns import arenas_of, begin_turn, end_turn, keep_in_ring, note_outcomes, set_level
 from holdfast.watch import DuelProgress, Result, RoleProgress
 from holdfast.worlds.api import Episodes
 from holdfast.worlds.spaces import Continuous
@@ -78,6 +80,9 @@ class Duel(JudgedDuel):
             if state.book.turn is None:
                 begin_turn(state, self.ladder, self.tell)
             metrics, episodes = self.learn()
+            if choice_is_due(state):
+                with self.clock("evaluate"):
+                    choose(state, self.ladder, self.tell)
             if state.book.turn is not None and state.book.turn.left <= 0:
                 end_turn(state, self.tell)
                 if self.evaluation_is_due:
@@ -104,8 +109,9 @@ class Duel(JudgedDuel):
             if not side_book.ring.entries:
                 keep_in_ring(self.state, number, is_turn_start=True)
             if side_book.sight is not None:
-                arena, mix = self.state.arenas[number], self.config.duel.mixed_level_ratio
-                set_level(self.state, self.ladder, arena, side_book.sight, mix, only_know=True)
+                for arena in arenas_of(self.state, number):
+                    mix = self.config.duel.mixed_level_ratio
+                    set_level(self.state, self.ladder, arena, side_book.sight, mix, only_know=True)
 
     @property
     def done(self) -> bool:
@@ -152,9 +158,27 @@ class Duel(JudgedDuel):
                 result, facts = self._update(side, arena, turn.lr_scale)
             updates |= {side.name: result} if result is not None else {}
             extra |= facts | self._look_after(number, arena, result, exercise)
+        if FIRST in turn.roles and not exercise and not state.book.has_chosen:
+            extra |= self._let_partners_learn(turn.lr_scale)
         turn.left -= 1
         ended = Episodes.joined(tables) if tables else None
         return self.record(ended, updates) | extra | self._progress(), ended
+
+    def _let_partners_learn(self, scale: float) -> dict[str, float | int]:
+        """As the first role does, without anybody who looks after them; what they won, if duels ended."""
+        state, won = self.state, []
+        for partner in state.partners:
+            name, arena = partner.side.name, partner.arena
+            with self.clock("collect"):
+                learner = {name: partner.side.learner}
+                collect(arena.world, learner, {name: arena.batch}, arena.memory, state.actions, self.clock)
+            with self.clock("learn"):
+                self._update(partner.side, arena, scale)
+            state.book.partner_steps += int(arena.batch.valid.sum())
+            won.append(arena.take_outcomes().won)
+        share = np.concatenate(won) if won else np.zeros(0)
+        facts: dict[str, float | int] = {"duel.partners.steps": state.book.partner_steps} if won else {}
+        return facts | ({"duel.partners.won": float(share.mean())} if len(share) else {})
 
     def _update(self, side: Side, arena: Arena, scale: float) -> tuple[UpdateResult | None, dict[str, float | int]]:
         """Learn from the arena's batch; no result when a number was not finite (the weights are as before)."""

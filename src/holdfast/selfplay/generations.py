@@ -20,7 +20,8 @@ from holdfast.selfplay.book import Book
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.rollback import Ring
 from holdfast.selfplay.rota import FIRST
-from holdfast.selfplay.state import DuelState, Side
+from holdfast.selfplay.side import Side
+from holdfast.selfplay.state import DuelState
 from holdfast.selfplay.vault import arrays_of, put_into
 from holdfast.state import torch_generator
 

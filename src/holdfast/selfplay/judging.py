@@ -14,10 +14,10 @@ from holdfast.intervals import wilson
 from holdfast.rollout.evaluate import DURING_RUN, evaluation_keys
 from holdfast.selfplay.cast import Player, scripts_of
 from holdfast.selfplay.ladder import Ladder
-from holdfast.selfplay.matches import Arrays, Contender, Ground, play_matches, script, wins_of_first
+from holdfast.selfplay.matches import Arrays, Contender, Ground, frozen, play_matches, script, wins_of_first
 from holdfast.selfplay.probes import Probe, probe
 from holdfast.selfplay.sequential import Evidence, Question, ask, looks_up_to
-from holdfast.selfplay.state import spare_maker
+from holdfast.selfplay.side import spare_maker
 from holdfast.worlds.api import Episodes, World, WorldSpec
 from holdfast.worlds.registry import make_world
 
@@ -141,12 +141,19 @@ def _play_until_told(
 
 def wins_at(config: Config, ladder: Ladder, level: int, pair: tuple[Arrays, Arrays]) -> tuple[int, int]:
     """Wins of the first role at another level, and duels: what a pair still can that it is no longer trained for."""
+    keys = evaluation_keys(config.evaluation.seed, DURING_RUN, min(PANEL_DUELS, config.evaluation.episodes))
+    return wins_of_each(config, ladder, level, pair[:1], pair[1], keys)[0], len(keys)
+
+
+def wins_of_each(
+    config: Config, ladder: Ladder, level: int, firsts: Sequence[Arrays], second: Arrays, keys: np.ndarray
+) -> list[int]:
+    """Duels on these keys that each policy of the first role wins against one of the second."""
     roles = (ladder.spec.roles[0].name, ladder.spec.roles[1].name)
     ground = make_ground(config, ladder.spec, ladder.table(level, ladder.final_sight), config.evaluation.seed % 2**31)
-    keys = evaluation_keys(config.evaluation.seed, DURING_RUN, min(PANEL_DUELS, config.evaluation.episodes))
-    first, second = (Contender(Player("newest", str(number)), arrays) for number, arrays in enumerate(pair))
-    (played,) = play_matches(ground, [first], [second], [(0, 0)], keys)
-    return int(wins_of_first(played, roles).sum()), len(keys)
+    players = [frozen(str(number), arrays) for number, arrays in enumerate(firsts)]
+    rival, pairs = frozen("second", second), [(number, 0) for number in range(len(players))]
+    return [int(wins_of_first(played, roles).sum()) for played in play_matches(ground, players, [rival], pairs, keys)]
 
 
 def play_panel(

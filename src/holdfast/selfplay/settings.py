@@ -76,6 +76,16 @@ class DuelConfig:
         high=0.9,
         only=DUELS,
     )
+    partners: int = option(
+        0,
+        "further learners of the first role, from other weights; the second role meets them too",
+        low=0,
+        high=8,
+        only=DUELS,
+    )
+    partner_share: float = option(
+        0.5, "share of its duels against the newest that the second role has with them", low=0.01, high=1.0, only=DUELS
+    )
     freeze_role: Literal["none", "first", "second"] = option("none", "a role that never learns", only=DUELS)
     alternate_freeze: bool = option(
         False, "only one role learns until it wins often enough, then the other; the first one begins", only=TURNS

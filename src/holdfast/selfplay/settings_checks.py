@@ -31,6 +31,7 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         lambda c: c.duel.generations == 1 or (c.league.size > 0 and c.league.mix[1] > 0),
         "league.size and a share of league.mix for earlier policies",
     ),
+    (("duel.partner_share",), lambda c: c.duel.partners > 0, "duel.partners above 0"),
     (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
     (
         ("duel.evader_first", "duel.warm_start", "duel.mixed_level_ratio"),
@@ -152,6 +153,7 @@ def _generation_problems(config: Any) -> list[str]:
     once = {
         "duel.cold_start": (duel.cold_start != "none", "only the first generation would have the exercise"),
         "duel.max_turns": (duel.max_turns > 0, "generations share run.iterations"),
+        "duel.partners": (duel.partners > 0, "they would not begin anew with their role"),
         "ewc.strength": (config.ewc.strength > 0, "weights would be held at another generation's"),
     }
     for name, (is_set, reason) in once.items():

@@ -16,60 +16,22 @@ import torch
 from holdfast.config import Config
 from holdfast.errors import CheckpointError
 from holdfast.learner.batch import Batch
-from holdfast.learner.ewc import Anchor
 from holdfast.learner.learner import Learner
-from holdfast.learner.rnd import Novelty
 from holdfast.rng import derive
 from holdfast.selfplay.arena import Arena, below, make_arena
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
 from holdfast.selfplay.league import make_pool
+from holdfast.selfplay.partners import Partner, make_partners
 from holdfast.selfplay.rota import FIRST, SECOND, other
+from holdfast.selfplay.side import Side, spare_maker
 from holdfast.selfplay.vault import Vault, arrays_of, put_into
 from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, Counts, torch_generator
-from holdfast.worlds.api import Role, World
+from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
 
-RIVALS, NOVELTY, IMPORTANCE, SPARE = 11, 12, 13, 14  # purposes of torch generators
+RIVALS, IMPORTANCE = 11, 13  # purposes of torch generators; more in side.py and partners.py
 BOOK = "duel/book"
-
-
-class Side:
-    """One role's learner with all that learning changes about it."""
-
-    def __init__(self, config: Config, role: Role, number: int, generator: torch.Generator) -> None:
-        self.number, self.name = number, role.name
-        self.learner = Learner(role, config.policy, config.learner, generator, config.rollout.threads)
-        self.anchor: Anchor | None = None
-        self.novelty: Novelty | None = None
-        if config.ewc.strength > 0.0 and has_role(config.ewc.roles, number):
-            self.anchor = Anchor(self.learner, config.ewc.strength, config.ewc.keep == "online")
-        if config.rnd.coef > 0.0 and has_role(config.rnd.roles, number):
-            seed = torch_generator(config.run.seed, NOVELTY + 100 * number)
-            rnd, size = config.rnd, role.observations.size
-            self.novelty = Novelty(newest_columns(role), size, rnd.hidden, rnd.embed, rnd.lr, seed)
-
-    def parts(self) -> dict[str, Any]:
-        """What a frozen copy of this side consists of."""
-        found: dict[str, Any] = dict(self.learner.parts())
-        found |= {} if self.anchor is None else {"ewc": self.anchor}
-        found |= {} if self.novelty is None else {"rnd": self.novelty}
-        return found
-
-
-def has_role(roles: str, number: int) -> bool:
-    return roles == "both" or roles == ("first", "second")[number]
-
-
-def newest_columns(role: Role) -> slice:
-    """The numbers of a sight that are of now: not the copies of earlier ones in its history."""
-    start = 0
-    for name, shape in getattr(role.observations, "parts", ()):
-        size = int(np.prod(shape))
-        if name == "history":
-            return slice(start + size - shape[-1], start + size)
-        start += size
-    return slice(0, role.observations.acting)
 
 
 @dataclass
@@ -82,6 +44,7 @@ class DuelState:
     sides: tuple[Side, Side]
     arenas: list[Arena]  # by number of the role
     exercises: dict[int, Arena]  # only while they are needed
+    partners: list[Partner]  # of the first role
     vault: Vault
     book: Book
     actions: torch.Generator
@@ -105,6 +68,8 @@ class DuelState:
         found = {f"vault/{name}": array for name, array in self.vault.arrays().items()}
         for side in self.sides:
             found |= {f"{side.name}/{name}": array for name, array in arrays_of(side).items()}
+        for partner in self.partners:
+            found |= {f"{partner.name}/{name}": array for name, array in arrays_of(partner.side).items()}
         for name, arena in self._arenas().items():
             found |= {f"arena/{name}/{key}": array for key, array in arena.arrays().items()}
         for name, generator in self._generators().items():
@@ -116,6 +81,7 @@ class DuelState:
 
     def _arenas(self) -> dict[str, Arena]:
         found = {side.name: arena for side, arena in zip(self.sides, self.arenas, strict=True)}
+        found |= {partner.name: partner.arena for partner in self.partners}
         return found | {f"exercise-{self.sides[number].name}": arena for number, arena in self.exercises.items()}
 
     def _generators(self) -> dict[str, torch.Generator]:
@@ -124,7 +90,7 @@ class DuelState:
     def needed(self) -> set[str]:
         """Frozen policies that anything still refers to."""
         found = self.book.hashes()
-        for arena in self.arenas:
+        for arena in self._arenas().values():
             found |= arena.cast.hashes() if arena.cast is not None else set()
         return found
 
@@ -150,6 +116,8 @@ class DuelState:
     def restore_learners(self, arrays: Mapping[str, np.ndarray]) -> None:
         for side in self.sides:
             put_into(side, below(arrays, f"{side.name}/"))
+        for partner in self.partners:
+            put_into(partner.side, below(arrays, f"{partner.name}/"))
 
 
 def initial_duel(config: Config) -> DuelState:
@@ -186,6 +154,7 @@ def initial_duel(config: Config) -> DuelState:
         sides=sides,
         arenas=arenas,
         exercises=exercises,
+        partners=make_partners(config, rivals),
         vault=Vault(),
         book=book,
         actions=torch_generator(seed, ACTIONS),
@@ -197,12 +166,3 @@ def initial_duel(config: Config) -> DuelState:
 
 def exercised(config: Config) -> tuple[int, ...]:
     return {"none": (), "second": (SECOND,), "both": (FIRST, SECOND)}[config.duel.cold_start]
-
-
-def spare_maker(config: Config, role: Role) -> Any:
-    """Makes learners of a role's shape, to be filled with frozen weights."""
-
-    def make() -> Learner:
-        return Learner(role, config.policy, config.learner, torch_generator(0, SPARE), config.rollout.threads)
-
-    return make

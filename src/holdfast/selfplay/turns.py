@@ -98,16 +98,23 @@ def rollout_steps(arena: Arena) -> int:
 
 def prepare_side(state: DuelState, ladder: Ladder, number: int, restart: bool = False) -> list[str]:
     """Opponents and levels for the coming episodes of a role; the names of who will be met."""
-    arena, duel = state.arenas[number], state.config.duel
-    side_book = state.book.sides[number]
+    duel, side_book = state.config.duel, state.book.sides[number]
     assert state.book.turn is not None
-    seated = arena.share_out(opponents(state, number))
     side_book.sight = state.book.turn.full_sight
-    set_level(state, ladder, arena, side_book.sight, duel.mixed_level_ratio)
-    if restart or side_book.restart_next:
-        arena.restart()
-        side_book.restart_next = False
-    return [f"{player.kind}:{player.name}" for player in seated]
+    players, seated = opponents(state, number), []
+    for arena in arenas_of(state, number):
+        seated += [f"{player.kind}:{player.name}" for player in arena.share_out(players)]
+        set_level(state, ladder, arena, side_book.sight, duel.mixed_level_ratio)
+        if restart or side_book.restart_next:
+            arena.restart()
+    side_book.restart_next = False
+    return list(dict.fromkeys(seated))
+
+
+def arenas_of(state: DuelState, number: int) -> list[Arena]:
+    """Where a role learns, and where its partners do."""
+    partners = state.partners if number == FIRST and not state.book.has_chosen else []
+    return [state.arenas[number], *(partner.arena for partner in partners)]
 
 
 def set_level(
@@ -133,7 +140,14 @@ def opponents(state: DuelState, number: int) -> list[tuple[Player, float, Arrays
     cast = state.arenas[number].cast
     assert cast is not None
     scripts = [name for name in cast.scripts if name not in IDLE_SCRIPTS]
-    found: list[tuple[Player, float, Arrays | None]] = [(Player("newest", newest), mix[0], state.vault.take(newest))]
+    partners = state.partners if number == SECOND and not state.book.has_chosen else []
+    theirs = state.config.duel.partner_share if partners else 0.0  # of what the newest would have
+    found: list[tuple[Player, float, Arrays | None]] = [
+        (Player("newest", newest), mix[0] * (1.0 - theirs), state.vault.take(newest))
+    ]
+    for partner in partners:
+        name = state.vault.freeze(partner.side)
+        found.append((Player("partner", name), mix[0] * theirs / len(partners), state.vault.take(name)))
     if mix[1] > 0.0 and drawn:
         for member in drawn:
             found.append((Player("earlier", member.hash), mix[1] / len(drawn), state.vault.take(member.hash)))
