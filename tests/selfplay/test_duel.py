@@ -21,7 +21,7 @@ from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.generations import begin_generation, planned_end
 from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
-from holdfast.views.dry_run import spec_of
+from holdfast.views.dry_run import facts, spec_of
 from holdfast.views.terminal import Quiet
 from tests.conftest import small_config, small_words
 from tests.test_resume import StopAfter, end_of
@@ -119,6 +119,11 @@ def test_the_second_role_meets_partners_that_learn_for_themselves(tmp_path: Path
     assert all([name.split(":")[0] for name in turn["seeker"]] == ["newest"] for turn in turns)
     rows = read_lines(run.folder / "metrics.jsonl")
     assert rows[-1]["duel.partners.steps"] == 2 * rows[-1]["duel.seeker.steps"]
+    steps = ("duel.partners.steps", "duel.seeker.steps", "duel.hider.steps")
+    assert rows[-1]["agent_steps"] == sum(rows[-1][name] for name in steps)
+    planned = facts(config, duel.state.world.spec)
+    seeker, hider = (planned["roles"][name]["agent_steps_per_iteration"] for name in ("seeker", "hider"))
+    assert planned["agent_steps"] == 9 * (3 * seeker + hider)
 
 
 @pytest.mark.parametrize("best", [0, 1, 2])

@@ -158,8 +158,9 @@ class Duel(JudgedDuel):
                 result, facts = self._update(side, arena, turn.lr_scale)
             updates |= {side.name: result} if result is not None else {}
             extra |= facts | self._look_after(number, arena, result, exercise)
-        if FIRST in turn.roles and not exercise and not state.book.has_chosen:
-            extra |= self._let_partners_learn(turn.lr_scale)
+        spar = FIRST in turn.roles and not exercise and not state.book.has_chosen
+        state.sparring = tuple(state.partners) if spar else ()
+        extra |= self._let_partners_learn(turn.lr_scale)
         turn.left -= 1
         ended = Episodes.joined(tables) if tables else None
         return self.record(ended, updates) | extra | self._progress(), ended
@@ -167,7 +168,7 @@ class Duel(JudgedDuel):
     def _let_partners_learn(self, scale: float) -> dict[str, float | int]:
         """As the first role does, without anybody who looks after them; what they won, if duels ended."""
         state, won = self.state, []
-        for partner in state.partners:
+        for partner in state.sparring:
             name, arena = partner.side.name, partner.arena
             with self.clock("collect"):
                 learner = {name: partner.side.learner}

@@ -52,6 +52,7 @@ class DuelState:
     rivals: torch.Generator  # draws opponents' actions
     counts: Counts
     live: tuple[Arena, ...] = ()  # the arenas that collected in this iteration
+    sparring: tuple[Partner, ...] = ()  # the partners that did
 
     @property
     def learners(self) -> dict[str, Learner]:
@@ -59,7 +60,8 @@ class DuelState:
 
     @property
     def batches(self) -> dict[str, Batch]:
-        return {arena.role: arena.batch for arena in self.live}
+        own = {arena.role: arena.batch for arena in self.live}
+        return own | {partner.name: partner.arena.batch for partner in self.sparring}
 
     # --- saving ------------------------------------------------------------------------------------------------------
 

@@ -43,9 +43,11 @@ def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
             "batch_mb": round(per_lane * lanes / 1e6, 2),
         }
     every = config.evaluation.every
+    learners = [role["agent_steps_per_iteration"] for role in roles.values()]
+    learners += config.duel.partners * learners[:1]
     return {
         "roles": roles,
-        "agent_steps": sum(role["agent_steps_per_iteration"] for role in roles.values()) * iterations,
+        "agent_steps": sum(learners) * iterations,
         "evaluations_at": [i for i in range(1, iterations + 1) if every and i % every == 0],
         "evaluation_episodes": config.evaluation.episodes,
         "final_episodes": config.evaluation.final_episodes,
