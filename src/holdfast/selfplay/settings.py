@@ -84,7 +84,7 @@ class DuelConfig:
         only=DUELS,
     )
     partner_share: float = option(
-        0.5, "share of its duels against the newest that the second role has with them", low=0.01, high=1.0, only=DUELS
+        0.6, "share of its duels against the newest that the second role has with them", low=0.01, high=1.0, only=DUELS
     )
     freeze_role: Literal["none", "first", "second"] = option("none", "a role that never learns", only=DUELS)
     alternate_freeze: bool = option(
