@@ -154,6 +154,8 @@ def test_the_best_learner_of_the_first_role_is_it_in_the_end(
     [
         (["--duel.partner_share=0.4"], "duel.partner_share has no effect as it is set; it needs duel.partners above 0"),
         (["--duel.partners=1", "--duel.generations=2"], "duel.partners does not go with duel.generations above 1"),
+        (["--duel.partners=1", "--duel.max_turns=3"], "duel.max_turns does not go with duel.partners"),
+        (["--duel.partners=1", "--duel.freeze_role=first"], "duel.freeze_role does not go with duel.partners"),
     ],
 )
 def test_partners_that_could_not_act_are_refused(words: list[str], reason: str) -> None:

@@ -100,7 +100,7 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
         problems.append(
             f"duel.warmup has no effect: a turn of {config.duel.turn_steps} steps is a single rollout of {rollout}"
         )
-    problems += _generation_problems(config) + _finish_problems(config)
+    problems += _generation_problems(config) + _partner_problems(config) + _finish_problems(config)
     mix = config.league.mix
     if len(mix) != 3 or abs(sum(mix) - 1.0) > 1e-6:
         problems.append(f"league.mix = {','.join(map(str, mix))}: three shares that add up to 1 are needed")
@@ -139,6 +139,16 @@ def _finish_problems(config: Any) -> list[str]:
             f"of run.iterations = {config.run.iterations} for each generation before them"
         )
     return problems
+
+
+def _partner_problems(config: Any) -> list[str]:
+    duel = config.duel
+    against = {
+        "duel.max_turns": (duel.max_turns > 0, "the best of them is chosen after run.iterations"),
+        "duel.freeze_role": (duel.freeze_role == "first", "they learn when the first role does"),
+    }
+    found = [f"{name} does not go with duel.partners: {reason}" for name, (is_set, reason) in against.items() if is_set]
+    return found if duel.partners > 0 else []
 
 
 def _generation_problems(config: Any) -> list[str]:
