@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from holdfast.config import LearnerConfig, PolicyConfig
 from holdfast.errors import NonFinite
+from holdfast.learner.batch import make_batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.normalize import Moments
 from holdfast.learner.optim import FlatAdam
@@ -27,6 +30,26 @@ def test_moments_of_pieces_are_moments_of_the_whole() -> None:
     raw = torch.randn(5, 2)
     assert torch.equal(again.scaled(raw), moments.scaled(raw))
     assert torch.allclose(moments.unscale(moments.scaled(raw)), raw, atol=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 70), st.integers(1, 5), st.integers(1, 9), st.floats(0.0, 1.0), st.floats(-1e4, 1e4))
+def test_moments_of_a_batch_are_those_of_its_raw_rows(
+    size: int, steps: int, rows: int, alive: float, offset: float
+) -> None:
+    role = Role("player", 1, Observations((size,), np.dtype(np.float32), -9, 9), Discrete(2))
+    batch, draw = make_batch(role, rows, steps, 0), torch.Generator().manual_seed(size)
+    fast, plain = Moments(size), Moments(size)
+    for _ in range(3):
+        batch.obs.normal_(generator=draw)
+        batch.scale[0] = offset + torch.randn(size, generator=draw)
+        batch.scale[1] = torch.rand(size, generator=draw)
+        batch.valid.copy_(torch.rand(steps, rows, generator=draw) < alive)
+        fast.update_seen(batch)
+        plain.update(batch.raw_obs(batch.valid))
+    assert torch.equal(fast.count, plain.count)
+    assert torch.allclose(fast.mean, plain.mean, rtol=1e-12, atol=1e-12)
+    assert torch.allclose(fast.variance, plain.variance, rtol=1e-9, atol=1e-12)
 
 
 def small_net() -> nn.Sequential:

@@ -10,6 +10,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from holdfast.compiled import announced
+from holdfast.learner import normalize_kernels as kernels
+from holdfast.learner.batch import Batch, array
+
 CLIP = 10.0
 EPSILON = 1e-8
 
@@ -22,6 +26,8 @@ class Moments:
         self.mean = torch.zeros(size, dtype=torch.float64)
         self.variance = torch.ones(size, dtype=torch.float64)
         self._refresh()
+        with announced("learner", kernels.__file__):
+            self._add(torch.zeros(0, size), torch.zeros(0, dtype=torch.bool), torch.zeros(2, size), self.mean)
 
     def _refresh(self) -> None:
         self.mean32 = self.mean.float()
@@ -33,7 +39,28 @@ class Moments:
         if len(rows) == 0:
             return
         wide = rows.double()
-        count, mean, variance = len(rows), wide.mean(0), wide.var(0, unbiased=False)
+        self._merge(len(rows), wide.mean(0), wide.var(0, unbiased=False))
+
+    def update_seen(self, batch: Batch) -> None:
+        """Take in what agents saw in a batch, as the world gave it."""
+        seen, chosen = batch.obs.flatten(0, 1).flatten(1), batch.valid.flatten()
+        count = int(chosen.sum())
+        if count == 0:
+            return
+        first = seen[int(chosen.int().argmax())]
+        around = (first * batch.scale[1] + batch.scale[0]).double()  # near all others, so that squares stay small
+        sums, squares = self._add(seen, chosen, batch.scale, around)
+        away = sums / count
+        self._merge(count, around + away, (squares / count - away**2).clamp(min=0.0))
+
+    def _add(
+        self, seen: torch.Tensor, chosen: torch.Tensor, scale: torch.Tensor, around: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        sums, squares = torch.zeros_like(self.mean), torch.zeros_like(self.mean)
+        kernels.add_distances(*map(array, (seen, chosen, scale, around, sums, squares)))
+        return sums, squares
+
+    def _merge(self, count: int, mean: torch.Tensor, variance: torch.Tensor) -> None:
         total = self.count + count
         shift = mean - self.mean
         squares = self.variance * self.count + variance * count + shift**2 * self.count * count / total

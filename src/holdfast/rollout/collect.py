@@ -226,4 +226,4 @@ def learn_observation_scale(learners: dict[str, Learner], batches: dict[str, Bat
     """Take the batches into the running scales of observations, which the next rollout will be seen through."""
     for name, learner in learners.items():
         if learner.observations is not None:
-            learner.observations.update(batches[name].raw_obs(batches[name].valid).flatten(1))
+            learner.observations.update_seen(batches[name])
