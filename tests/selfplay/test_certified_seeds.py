@@ -74,3 +74,21 @@ def test_a_kept_pair_is_challenged_without_training_it_again(tmp_path: Path) -> 
     assert "not: " in certify(tmp_path, "--table")  # in so few steps nobody learns to catch a script
     refused = run_benchmark(tmp_path, *words, "--set", "learner.gamma=0.9")
     assert refused.returncode != 0 and "was trained with another learner.gamma" in refused.stderr
+
+
+def test_a_seed_goes_on_for_a_tenth_and_is_challenged_again(tmp_path: Path) -> None:
+    words = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+    certify(tmp_path, *words, "--challengers", "1")
+    before = (tmp_path / "runs" / "pursuit-3" / "metrics.jsonl").read_bytes()
+    certify(tmp_path, *words, "--challengers", "1", "--further")
+    row = json.loads((tmp_path / "results" / "3.json").read_text())
+    further = row["further"]
+    assert further["trained"][0] > row["trained"][0] and list(further["challengers"]) == ["pursuer incumbent"]
+    assert further["challengers"]["pursuer incumbent"]["steps"] >= further["trained"][0]
+    assert (tmp_path / "runs" / "pursuit-3" / "metrics.jsonl").read_bytes() == before
+    result = json.loads((tmp_path / "runs" / "pursuit-3-further" / "result.json").read_text())
+    assert result["counts"]["iteration"] == 5
+    assert "M steps" not in certify(tmp_path, *words, "--challengers", "1", "--further")
+    shutil.rmtree(tmp_path / "runs")
+    refused = run_benchmark(tmp_path, *words, "--further")
+    assert refused.returncode != 0 and "only a whole run can go on" in refused.stderr
