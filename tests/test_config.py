@@ -144,6 +144,12 @@ def test_when_an_entropy_reward_has_fallen_is_asked_only_where_it_falls() -> Non
         check_against_world(config, explicit, spec_of(config))
 
 
+def test_only_a_rate_that_falls_can_begin_anew() -> None:
+    config, explicit = load_config("template", ["--learner.lr_restart=0.25", "--learner.lr_schedule=constant"])
+    with pytest.raises(ConfigError, match=r"learner\.lr_restart = 0\.25 begins a falling rate anew"):
+        check_against_world(config, explicit, spec_of(config))
+
+
 def test_batches_that_do_not_divide_are_refused_with_the_arithmetic() -> None:
     config, explicit = load_config("template", ["--learner.minibatch", "1000"])
     with pytest.raises(

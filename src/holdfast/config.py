@@ -97,6 +97,12 @@ class LearnerConfig:
     lr_schedule: Literal["constant", "linear", "cosine", "quadratic"] = option(
         "linear", "how it falls to 0 over the whole run; quadratic: half of the run below a quarter of it"
     )
+    lr_restart: float = option(
+        0.0,
+        "share of the run, at its end, before which it falls to 0 once; then it is what it would have been; 0 = never",
+        low=0.0,
+        high=0.8,
+    )
     warmup: int = option(0, "iterations over which it rises first; at most a fifth of the run", low=0)
     adam_eps: float = option(1e-5, "Adam's epsilon", low=0.0)
     weight_decay: float = option(0.0, "share of the learning rate by which matrices shrink per step", low=0.0)

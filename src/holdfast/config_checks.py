@@ -110,6 +110,11 @@ def _learner_problems(config: Config) -> list[str]:
             f"learner.warmup = {config.learner.warmup} is more than a fifth of {config.run.iterations} iterations: "
             f"at most {longest}"
         )
+    if config.learner.lr_restart > 0.0 and config.learner.lr_schedule == "constant":
+        problems.append(
+            f"learner.lr_restart = {config.learner.lr_restart:g} begins a falling rate anew, learner.lr_schedule = "
+            "constant does not fall: use one of the two"
+        )
     ends = (config.learner.entropy, config.learner.entropy_final)
     if config.learner.entropy_schedule == "geometric" and not all(ends):
         problems.append(

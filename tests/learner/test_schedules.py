@@ -28,13 +28,27 @@ def test_a_warm_up_rises_to_the_full_rate_and_the_rest_of_the_run_falls_from_it(
     assert [rate("linear", 2, k, 10) for k in range(4)] == [0.5, 1.0, 1.0, 0.875]
 
 
-@given(st.sampled_from(["linear", "cosine", "constant"]), st.integers(1, 500), st.data())
+def test_a_rate_may_fall_once_before_and_then_be_what_it_would_have_been() -> None:
+    assert [rate("linear", 0, k, 8, 0.5) for k in range(8)] == [1.0, 0.75, 0.5, 0.25, 0.5, 0.375, 0.25, 0.125]
+    assert [rate("linear", 1, k, 9, 0.33) for k in (0, 1, 5, 6)] == [1.0, 1.0, pytest.approx(0.2), 0.375]
+    restarted = LearnerConfig(lr=0.1, lr_restart=0.25, entropy=0.3, entropy_final=0.1)
+    plain = dataclasses.replace(restarted, lr_restart=0.0)
+    assert pace(restarted, 6, 8) == pace(plain, 6, 8) and pace(restarted, 5, 8).lr < pace(plain, 5, 8).lr
+    assert pace(restarted, 5, 8).entropy == pace(plain, 5, 8).entropy
+
+
+@given(
+    st.sampled_from(["linear", "cosine", "constant", "quadratic"]),
+    st.integers(1, 500),
+    st.floats(0.0, 0.8),
+    st.data(),
+)
 def test_every_step_of_a_run_has_a_rate_above_zero_and_at_most_one(
-    schedule: str, iterations: int, data: st.DataObject
+    schedule: str, iterations: int, restart: float, data: st.DataObject
 ) -> None:
     warmup = data.draw(st.integers(0, iterations // 5))
     iteration = data.draw(st.integers(0, iterations - 1))
-    assert 0.0 < rate(schedule, warmup, iteration, iterations) <= 1.0
+    assert 0.0 < rate(schedule, warmup, iteration, iterations, restart) <= 1.0
 
 
 def test_the_entropy_reward_goes_from_start_to_final() -> None:

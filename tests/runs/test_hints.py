@@ -19,6 +19,7 @@ FACTS = Facts(
     iterations=100,
     rollout_steps=32,
     base_lr=1e-3,
+    lr_restart=0.0,
     max_grad_norm=0.5,
     max_entropy={"player": math.log(4)},
     roles=("player",),
@@ -126,6 +127,14 @@ NOT_YET: dict[str, tuple[int, dict[str, Any]]] = {
 def test_the_edge_of_each_sign(case: str) -> None:
     iterations, columns = NOT_YET[case]
     assert names(history(**{**columns, "iterations": iterations})) == []
+
+
+def test_a_rate_that_will_rise_again_is_not_gone() -> None:
+    found = history(iterations=75, **BAD["rate gone player"])
+    found.facts = FACTS._replace(lr_restart=0.25)
+    assert names(found) == []
+    found.facts = FACTS._replace(lr_restart=0.5)
+    assert names(found) == ["rate gone player"]
 
 
 def test_what_was_not_measured_is_not_judged() -> None:

@@ -25,7 +25,7 @@ class Pace(NamedTuple):
 def pace(config: LearnerConfig, iteration: int, iterations: int) -> Pace:
     """The pace of an iteration, counted from 0."""
     progress = min(1.0, iteration / iterations)
-    lr = config.lr * rate(config.lr_schedule, config.warmup, iteration, iterations)
+    lr = config.lr * rate(config.lr_schedule, config.warmup, iteration, iterations, config.lr_restart)
     return Pace(lr, entropy_reward(config, progress), progress)
 
 
@@ -37,11 +37,16 @@ def entropy_reward(config: LearnerConfig, progress: float) -> float:
     return between(config.entropy, config.entropy_final, progress)
 
 
-def rate(schedule: str, warmup: int, iteration: int, iterations: int) -> float:
-    """Share of the full learning rate: rises over the warm-up, never from 0, then falls over the rest of the run."""
+def rate(schedule: str, warmup: int, iteration: int, iterations: int, restart: float = 0.0) -> float:
+    """Share of the full learning rate: rises over the warm-up, never from 0, then falls over the rest of the run.
+
+    With a restart it falls once before that share of the run, and from there on is what it would have been without.
+    """
     if iteration < warmup:
         return (iteration + 1) / warmup
-    over = min(1.0, (iteration - warmup) / max(1, iterations - warmup))
+    first = iterations - round(restart * iterations)
+    end = first if iteration < first else iterations
+    over = min(1.0, (iteration - warmup) / max(1, end - warmup))
     if schedule == "linear":
         return 1.0 - over
     if schedule == "quadratic":

@@ -53,7 +53,9 @@ def blind_values(history: History) -> Found:
 
 
 def rate_gone(history: History) -> Found:
-    base = history.facts.base_lr
+    base, restart = history.facts.base_lr, history.facts.lr_restart
+    if 0.0 < restart <= 1.0 - history.share:
+        return  # it will rise again
     for role in history.facts.roles:
         lr = history.now(f"learner.{role}.lr")
         if lr is not None and history.share < 0.95 and lr < 0.01 * base:

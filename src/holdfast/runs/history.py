@@ -27,6 +27,7 @@ class Facts(NamedTuple):
     iterations: int
     rollout_steps: int
     base_lr: float
+    lr_restart: float  # share of the run, at its end, when the rate has risen again
     max_grad_norm: float
     max_entropy: dict[str, float]  # nats, per role that chooses among a number of actions
     roles: tuple[str, ...]
@@ -39,6 +40,7 @@ class Facts(NamedTuple):
             iterations=config.run.iterations,
             rollout_steps=config.rollout.steps,
             base_lr=config.learner.lr,
+            lr_restart=config.learner.lr_restart,
             max_grad_norm=config.learner.max_grad_norm,
             max_entropy={name: limit for name, limit in limits.items() if limit is not None},
             roles=tuple(role.name for role in spec.roles),

@@ -156,14 +156,14 @@ def _make_arena(setting: Setting, start: Arrays | None, seed: int) -> Arena:
 
 
 def pointed(config: Config) -> LearnerConfig:
-    """The run's own way of learning, but with little reward for being undecided.
+    """The run's own way of learning, but with little reward for being undecided and a rate that falls once.
 
     A pair may learn under much of it so as not to be read by the other; a challenger that does finds far less.
     """
     most, learner = config.response.entropy, config.learner
     final = None if learner.entropy_final is None else min(learner.entropy_final, most)
     entropy = min(learner.entropy, most)  # may be 0, from where no factor leads anywhere
-    return dataclasses.replace(learner, entropy=entropy, entropy_final=final, entropy_schedule="linear")
+    return dataclasses.replace(learner, entropy=entropy, entropy_final=final, entropy_schedule="linear", lr_restart=0.0)
 
 
 def _look(setting: Setting, learner: Learner, steps: int) -> Gain:
