@@ -24,7 +24,8 @@ from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.worlds.api import WorldSpec
 
 SLACK = 0.02  # a challenger this much behind the incumbent still shows that it can learn
-BLIND_START, BLIND_WIDTHS = 30.0, (120.0, 60.0, 30.0, 15.0)  # degrees, narrowed until the incumbent gains little
+BLIND_START = 30.0  # degrees
+BLIND_WIDTHS = tuple(range(120, 0, -10))  # narrowed until the incumbent gains little: the widest that fits the rule
 BLIND_FREE, BLIND_FOUND = 0.15, 0.10
 ROOM_FOUND = 0.5  # of the duels that are left to win, where those are too few for the gain above
 SCRIPTED = {FIRST: ("flee", 0.90), SECOND: ("greedy", 0.80)}
@@ -156,13 +157,15 @@ def blind_spot(setting: Setting, pair: tuple[Arrays, Arrays], steps: int, tell: 
     """Plant a hole the incumbent hardly profits from, and see whether the same budget finds it."""
     duels = min(2000, setting.config.response.duels)
     incumbent = Contender(CHALLENGER, pair[setting.role])
-    plain = measure(setting, incumbent, duels)
-    for width in BLIND_WIDTHS:
-        blind = setting._replace(blind=Blind(other(setting.role), BLIND_START, BLIND_START + width))
-        free = measure(blind, incumbent, duels)
-        if free[0] / free[1] - plain[0] / plain[1] <= BLIND_FREE:
-            break
-    found = _challenge(blind, pair[setting.role], steps, 301 + setting.role, tell)
+    plain, tried = measure(setting, incumbent, duels), {}
+
+    def gained(width: int) -> float:
+        tried[width] = measure(_blinded(setting, width), incumbent, duels)
+        return tried[width][0] / duels - plain[0] / duels
+
+    width = planted_width(gained)
+    free = tried[width]
+    found = _challenge(_blinded(setting, width), pair[setting.role], steps, 301 + setting.role, tell)
     low, high = newcombe((found.wins, found.duels), free)
     gain = found.wins / found.duels - free[0] / free[1]
     wanted = wanted_gain(free[0] / free[1])
@@ -176,6 +179,15 @@ def blind_spot(setting: Setting, pair: tuple[Arrays, Arrays], steps: int, tell: 
         "high": high,
         "found": gain >= wanted and low > wanted / 2.0,
     }
+
+
+def planted_width(gained: Callable[[int], float]) -> int:
+    """The widest sector by which the incumbent gains little; the narrowest there is if it gains by every one."""
+    return next((width for width in BLIND_WIDTHS if gained(width) <= BLIND_FREE), BLIND_WIDTHS[-1])
+
+
+def _blinded(setting: Setting, width: int) -> Setting:
+    return setting._replace(blind=Blind(other(setting.role), BLIND_START, BLIND_START + width))
 
 
 def wanted_gain(rate: float) -> float:
