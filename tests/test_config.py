@@ -144,9 +144,16 @@ def test_when_an_entropy_reward_has_fallen_is_asked_only_where_it_falls() -> Non
         check_against_world(config, explicit, spec_of(config))
 
 
-def test_only_a_rate_that_falls_can_begin_anew() -> None:
-    config, explicit = load_config("template", ["--learner.lr_restart=0.25", "--learner.lr_schedule=constant"])
-    with pytest.raises(ConfigError, match=r"learner\.lr_restart = 0\.25 begins a falling rate anew"):
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("--learner.lr_schedule=constant", r"learner\.lr_restart = 0\.25 begins a falling rate anew"),
+        ("--run.iterations=4", r"learner\.lr_restart = 0\.25 of 4 iterations is too little"),
+    ],
+)
+def test_a_rate_begins_anew_only_where_it_falls_and_can_rise(word: str, reason: str) -> None:
+    config, explicit = load_config("template", ["--learner.lr_restart=0.25", word])
+    with pytest.raises(ConfigError, match=reason):
         check_against_world(config, explicit, spec_of(config))
 
 

@@ -33,6 +33,11 @@ def test_any_world_can_be_rehearsed(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["passed"] and {"weights change", "evaluations", "resume", "learning-rate schedule"} <= names
 
 
+def test_a_learning_rate_that_begins_anew_is_seen_to_rise() -> None:
+    found = rehearse_run(load_config("template", ["--learner.lr_restart=0.1", "--rollout.threads=1"])[0], Quiet())
+    assert found.missing == () and "learning rate begins anew" in {feature.name for feature in found.features}
+
+
 def test_every_event_of_the_gate_comes_and_the_deck_is_dealt() -> None:
     found = rehearse_run(load_config("fish", words())[0], Quiet())
     assert found.missing == ()

@@ -6,7 +6,7 @@ from holdfast.config import Config, flat, known_options
 from holdfast.errors import ConfigError
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.engine import obstacles
-from holdfast.learner.schedules import LONGEST_WARMUP
+from holdfast.learner.schedules import LONGEST_WARMUP, rises_again
 from holdfast.options import allows
 from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
@@ -114,6 +114,11 @@ def _learner_problems(config: Config) -> list[str]:
         problems.append(
             f"learner.lr_restart = {config.learner.lr_restart:g} begins a falling rate anew, learner.lr_schedule = "
             "constant does not fall: use one of the two"
+        )
+    if config.learner.lr_restart > 0.0 and not rises_again(config.run.iterations, config.learner.lr_restart):
+        problems.append(
+            f"learner.lr_restart = {config.learner.lr_restart:g} of {config.run.iterations} iterations is too little "
+            "for the rate to rise again: more iterations, a larger share, or 0 for none"
         )
     ends = (config.learner.entropy, config.learner.entropy_final)
     if config.learner.entropy_schedule == "geometric" and not all(ends):

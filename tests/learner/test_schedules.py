@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import nn
 
 from holdfast.config import LearnerConfig
 from holdfast.learner.optim import FlatAdam
-from holdfast.learner.schedules import pace, rate
+from holdfast.learner.schedules import pace, rate, rises_again
 
 
 def test_rates_fall_over_the_run() -> None:
@@ -35,6 +36,12 @@ def test_a_rate_may_fall_once_before_and_then_be_what_it_would_have_been() -> No
     plain = dataclasses.replace(restarted, lr_restart=0.0)
     assert pace(restarted, 6, 8) == pace(plain, 6, 8) and pace(restarted, 5, 8).lr < pace(plain, 5, 8).lr
     assert pace(restarted, 5, 8).entropy == pace(plain, 5, 8).entropy
+
+
+@given(st.sampled_from(["linear", "cosine", "quadratic"]), st.integers(1, 300), st.floats(0.0, 0.8))
+def test_whether_a_rate_will_rise_again_is_known_before(schedule: str, iterations: int, restart: float) -> None:
+    rates = [rate(schedule, 0, k, iterations, restart) for k in range(iterations)]
+    assert rises_again(iterations, restart) == any(later > earlier + 1e-12 for earlier, later in pairwise(rates))
 
 
 @given(

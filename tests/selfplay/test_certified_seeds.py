@@ -14,6 +14,7 @@ TINY = {
     "rollout.steps": "8",
     "rollout.threads": "1",
     "learner.minibatch": "64",
+    "learner.lr_restart": "0",
     "policy.hidden": "8",
     "run.iterations": "4",
     "run.allow_slow": "true",

@@ -56,6 +56,12 @@ def rate(schedule: str, warmup: int, iteration: int, iterations: int, restart: f
     return 1.0
 
 
+def rises_again(iterations: int, restart: float) -> bool:
+    """Whether a restart lets the rate rise: with too few iterations before or behind it, it only falls otherwise."""
+    anew = round(restart * iterations)
+    return anew * (iterations - anew) > iterations
+
+
 def between(start: float, final: float | None, progress: float) -> float:
     """On the straight line from `start` to `final`; always `start` without one."""
     return start if final is None else start + (final - start) * progress

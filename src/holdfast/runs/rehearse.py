@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -22,6 +23,7 @@ from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
 
 LANES, STEPS, EPISODES, ITERATIONS = 8, 16, 6, 4
+RESTART = 0.4  # of five iterations: enough for the learning rate to rise again
 
 
 class Feature(NamedTuple):
@@ -68,7 +70,8 @@ class Performance(Protocol):
 
 def miniature(config: Config, folder: Path) -> Config:
     """The same run, small: few lanes, short rollouts, an evaluation and a checkpoint at every iteration."""
-    iterations = min(config.run.iterations, ITERATIONS)
+    anew = config.learner.lr_restart > 0.0
+    iterations = min(config.run.iterations, ITERATIONS + anew)
     lanes, steps = min(config.rollout.lanes, LANES), min(config.rollout.steps, STEPS)
     evaluation = replace(
         config.evaluation,
@@ -80,7 +83,11 @@ def miniature(config: Config, folder: Path) -> Config:
     return replace(
         config,
         rollout=replace(config.rollout, lanes=lanes, steps=steps),
-        learner=replace(config.learner, minibatch=lanes * steps),  # divides any batch, and whole sequences of it
+        learner=replace(
+            config.learner,
+            minibatch=lanes * steps,  # divides any batch, and whole sequences of it
+            lr_restart=RESTART if anew else 0.0,
+        ),
         evaluation=evaluation,
         checkpoint=replace(config.checkpoint, every=1, keep=10_000, milestone_every=0),
         run=replace(config.run, root=str(folder), name="", iterations=iterations, stop_score=None, tensorboard=False),
@@ -120,10 +127,24 @@ def _common(mini: Config, run: Run) -> list[Feature]:
         found.append(
             Feature("learning-rate schedule", len(set(rates)) > 1, f"from {max(rates):.2g} to {min(rates):.2g}")
         )
+    if mini.learner.lr_restart > 0.0:
+        found.append(_restart(metrics[mini.learner.warmup :]))
     if mini.evaluation.every:
         span = f"scores from {min(evaluations):.3g} to {max(evaluations):.3g}" if evaluations else "none was played"
         found.append(Feature("evaluations", bool(evaluations), span))
     return found
+
+
+def _restart(metrics: list[dict[str, Any]]) -> Feature:
+    """Behind the warm-up, only a restart lets a rate rise."""
+    rises = [
+        (earlier[name], rate)
+        for earlier, later in pairwise(metrics)
+        for name, rate in later.items()
+        if name.endswith(".lr") and rate > earlier.get(name, rate)
+    ]
+    seen = f"from {rises[0][0]:.2g} to {rises[0][1]:.2g}" if rises else "it never rose"
+    return Feature("learning rate begins anew", bool(rises), seen)
 
 
 def _resumed(mini: Config, run: Run, company: Company) -> Feature:
