@@ -11,11 +11,11 @@ Each seed is trained to its end; its last pair is then put to four challengers t
 each role one from the role's weights and one from scratch. A seed whose first gap is too wide is not tried further, and
 that challenger stops once the gap is certain. One file per seed in benchmarks/results/PRESET_certified, written after
 every challenger, so two processes may share the seeds; beside it the pair itself, so that anybody can go on challenging
-it without training it again. A seed counts as passed with all gaps at most
-`response.pass_gap`, no alarm of the probes in its last evaluation, and challengers of both roles that learned as long
-and are as good as the role they challenge. With --power challengers must also find a planted blind spot and beat a
-script from scratch; a seed on which they do not counts as inconclusive. With --further a copy of the run goes on for a
-tenth of its length, and the new pair is challenged likewise; a seed whose gaps are then too wide counts as drifted.
+it without training it again. A seed counts as passed with all gaps at most `response.pass_gap`, no alarm of the probes
+in its last evaluation, and challengers of both roles that learned as long and are as good as the role they challenge.
+With --power challengers must also find what is planted for them and beat a script from scratch; a seed on which they do
+not counts as inconclusive. With --further a copy of the run goes on for a tenth of its length, and the new pair is
+challenged likewise; a seed whose gaps are then too wide counts as drifted.
 """
 
 from __future__ import annotations
@@ -43,17 +43,11 @@ from holdfast.runs.folder import Run, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.arena import below
-from holdfast.selfplay.certificate import (
-    FROZEN,
-    Case,
-    blind_spot,
-    case_of,
-    play_pair,
-    scratch_against_script,
-)
+from holdfast.selfplay.certificate import FROZEN, Case, case_of, play_pair
 from holdfast.selfplay.crossplay import read_book
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Contender
+from holdfast.selfplay.power import planted, scratch_against_script
 from holdfast.selfplay.probes import PROBED, Probe, alarms
 from holdfast.selfplay.response import CHALLENGER, Gain, Setting, measure, respond
 from holdfast.selfplay.rota import other
@@ -213,12 +207,12 @@ def go_further(given: argparse.Namespace, seed: int, row: dict[str, Any], write:
 
 
 def prove_power(case: Case, seed: int, row: dict[str, Any], write: Callable[[], None]) -> None:
-    """Let challengers of both roles find a blind spot and beat a script, unless that is written already."""
+    """Let challengers of both roles find what is planted and beat a script, unless that is written already."""
     power = row.setdefault("power", {})
     for role, name in enumerate(NAMES):
         setting = Setting(case.config, case.ladder, case.level, role, Contender(FROZEN, case.pair[other(role)]))
         parts = {
-            f"{name} blind spot": partial(blind_spot, setting, case.pair),
+            f"{name} planted": partial(planted, setting, case.pair),
             f"{name} script": partial(scratch_against_script, setting),
         }
         for part, prove in parts.items():
@@ -244,7 +238,7 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="change the preset")
     parser.add_argument("--results", type=Path, help="folder of the figures; by default that of the preset")
     parser.add_argument("--challengers", type=int, default=len(ORDER), help="how many of the four to try")
-    parser.add_argument("--power", action="store_true", help="also plant blind spots and play scripts from scratch")
+    parser.add_argument("--power", action="store_true", help="also plant something to find, and play scripts")
     parser.add_argument("--further", action="store_true", help="also challenge the pair after a tenth more training")
     parser.add_argument("--table", action="store_true", help="only print what there is")
     given = parser.parse_args()

@@ -71,7 +71,7 @@ def test_a_kept_pair_is_challenged_without_training_it_again(tmp_path: Path) -> 
     assert not (tmp_path / "runs").exists()
     found, wanted = (json.loads((folder / "results" / "3.json").read_text()) for folder in (tmp_path, whole))
     assert found["challengers"] == wanted["challengers"]
-    assert sorted(found["power"]) == ["evader blind spot", "evader script", "pursuer blind spot", "pursuer script"]
+    assert sorted(found["power"]) == ["evader planted", "evader script", "pursuer planted", "pursuer script"]
     assert "not: " in certify(tmp_path, "--table")  # in so few steps nobody learns to catch a script
     refused = run_benchmark(tmp_path, *words, "--set", "learner.gamma=0.9")
     assert refused.returncode != 0 and "was trained with another learner.gamma" in refused.stderr

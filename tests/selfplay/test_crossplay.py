@@ -12,7 +12,7 @@ import pytest
 from holdfast.errors import CheckpointError, ConfigError, UnknownName
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import config_of, load_checkpoint
-from holdfast.selfplay.certificate import FROZEN, case_of, planted_width, wanted_gain
+from holdfast.selfplay.certificate import FROZEN, case_of
 from holdfast.selfplay.crossplay import read_book
 from holdfast.selfplay.matches import Contender
 from holdfast.selfplay.response import Setting, respond
@@ -38,18 +38,6 @@ def test_exploit_measures_each_challenger_and_tells_its_power(run: Run, capsys: 
     assert found["verdict"] == expected
     assert side["power"]["checks"]["learned as long as the incumbent"]
     assert (run.folder / "evals/response-000006-seeker.json").is_file()
-
-
-@pytest.mark.parametrize(
-    ("per_degree", "width"), [(0.0, 120), (0.15 / 120, 120), (0.15 / 119, 110), (0.005, 30), (1.0, 10)]
-)
-def test_a_blind_spot_is_as_wide_as_the_incumbent_hardly_profits_from(per_degree: float, width: int) -> None:
-    assert planted_width(lambda degrees: per_degree * degrees) == width
-
-
-@pytest.mark.parametrize(("rate", "wanted"), [(0.1, 0.1), (0.8, 0.1), (0.92, 0.04), (1.0, 0.0)])
-def test_a_blind_spot_asks_for_no_more_than_can_be_gained(rate: float, wanted: float) -> None:
-    assert wanted_gain(rate) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize(("enough", "stops"), [(0.0, True), (1.0, False)])

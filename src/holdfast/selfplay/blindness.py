@@ -1,4 +1,4 @@
-"""A planted weakness: a frozen side acts at random while the other is seen under certain angles.
+"""A planted weakness: a frozen side acts at random while it has the other under certain angles.
 
 A best-response test that cannot find such a hole in a policy would not find a real one either; that is the power check.
 """
@@ -36,8 +36,16 @@ def bearing(world: World, role: int) -> np.ndarray:
 
 
 def is_blind(world: World, blind: Blind) -> np.ndarray:
-    degrees = np.degrees(bearing(world, blind.role))
+    """A challenger who is told the duel turned over sees left and right exchanged: the spot is where it is told to be,
+    or it could never learn on which side it is."""
+    degrees = np.degrees(bearing(world, blind.role)) * told_turn(world, 1 - blind.role)
     return (degrees >= blind.start_deg) & (degrees <= blind.end_deg)
+
+
+def told_turn(world: World, role: int) -> np.ndarray | float:
+    """[N] -1 where a role is told left as right."""
+    mirror = getattr(getattr(world, "state", None), "mirror", None)
+    return 1.0 if mirror is None else np.asarray(mirror[:, role, 2])
 
 
 def blinded(world: World, blind: Blind, actions: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

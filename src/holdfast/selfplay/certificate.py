@@ -1,8 +1,8 @@
 """The best-response test: how much a challenger of each role gains against the frozen pair, and whether to believe it.
 
 The gap is the larger gain of the two roles. A narrow one counts only if the challengers learned as long as the
-incumbents they challenge and are at least as good; with `power`, also if they find a planted blind spot and learn to
-beat scripts from scratch. A wide one needs no such proof; where only the verdict is wanted, it ends the test.
+incumbents they challenge and are at least as good; with `power`, also if they find what was planted for them and learn
+to beat scripts from scratch. A wide one needs no such proof; where only the verdict is wanted, it ends the test.
 """
 
 from __future__ import annotations
@@ -14,24 +14,17 @@ from typing import Any, NamedTuple
 from holdfast.config import Config
 from holdfast.intervals import newcombe, wilson
 from holdfast.selfplay.arena import below
-from holdfast.selfplay.blindness import Blind
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.cast import Player
 from holdfast.selfplay.ladder import Ladder
-from holdfast.selfplay.matches import Arrays, Contender, script
-from holdfast.selfplay.response import CHALLENGER, Gain, Response, Setting, measure, nothing, respond
+from holdfast.selfplay.matches import Arrays, Contender
+from holdfast.selfplay.power import SLACK, planted, scratch_against_script
+from holdfast.selfplay.response import CHALLENGER, Found, Gain, Setting, challenge, measure, nothing
 from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.worlds.api import WorldSpec
 
-SLACK = 0.02  # a challenger this much behind the incumbent still shows that it can learn
-BLIND_START = 30.0  # degrees
-BLIND_WIDTHS = tuple(range(120, 0, -10))  # narrowed until the incumbent gains little: the widest that fits the rule
-BLIND_FREE, BLIND_FOUND = 0.15, 0.10
-ROOM_FOUND = 0.5  # of the duels that are left to win, where those are too few for the gain above
-SCRIPTED = {FIRST: ("flee", 0.90), SECOND: ("greedy", 0.80)}
 FROZEN = Player("newest", "frozen")
 Tell = Callable[[str, Gain], None]
-TellGain = Callable[[Gain], None]
 
 
 class Case(NamedTuple):
@@ -59,14 +52,6 @@ def case_of(config: Config, spec: WorldSpec, book: Book, arrays: Arrays, steps: 
     first, second = (below(arrays, f"{role.name}/") for role in spec.roles)
     trained = (book.sides[FIRST].own_steps, book.sides[SECOND].own_steps)
     return Case(config, Ladder(config, spec), book.standing.level, (first, second), trained, steps)
-
-
-class Found(NamedTuple):
-    """One challenger, measured on duels it was not chosen by."""
-
-    response: Response
-    wins: int
-    duels: int
 
 
 def certify(
@@ -114,7 +99,7 @@ def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) 
     for number, (word, start) in enumerate(starts):
         if not case.is_over(gap):
             say = partial(tell, f"{name} from {word}")
-            found.append(_challenge(rated, start, steps, 101 + role + 10 * number, say))
+            found.append(challenge(rated, start, steps, 101 + role + 10 * number, say))
             best = max(found, key=lambda one: one.wins)
             gap = best.wins / best.duels - own_now[0] / own_now[1]
     low, high = newcombe((best.wins, best.duels), own_now)
@@ -124,9 +109,10 @@ def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) 
     }
     facts: dict[str, Any] = {}
     if power and not case.is_over(gap):
-        facts["blind_spot"] = blind_spot(setting, case.pair, steps, partial(tell, f"{name}, blind spot"))
+        facts["planted"] = planted(setting, case.pair, steps, partial(tell, f"{name}, planted"))
         facts["scripts"] = scratch_against_script(setting, steps, partial(tell, f"{name}, script"))
-        checks |= {"finds a blind spot": facts["blind_spot"]["found"], "beats a script": facts["scripts"]["passed"]}
+        found_it, what = facts["planted"]["found"], facts["planted"]["what"]
+        checks |= {f"finds a planted {what}": found_it, "beats a script": facts["scripts"]["passed"]}
     return {
         "gap": gap,
         "low": low,
@@ -138,12 +124,6 @@ def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) 
     }
 
 
-def _challenge(setting: Setting, start: Arrays | None, steps: int, seed: int, tell: TellGain) -> Found:
-    response = respond(setting, start, steps, seed, tell)
-    challenger = Contender(CHALLENGER, response.arrays)
-    return Found(response, *measure(setting, challenger, setting.config.response.duels))
-
-
 def _facts(found: Found) -> dict[str, Any]:
     return {
         "rate": found.wins / found.duels,
@@ -151,55 +131,3 @@ def _facts(found: Found) -> dict[str, Any]:
         "steps": found.response.steps,
         "history": [gain._asdict() for gain in found.response.history],
     }
-
-
-def blind_spot(setting: Setting, pair: tuple[Arrays, Arrays], steps: int, tell: TellGain) -> dict[str, Any]:
-    """Plant a hole the incumbent hardly profits from, and see whether the same budget finds it."""
-    duels = min(2000, setting.config.response.duels)
-    incumbent = Contender(CHALLENGER, pair[setting.role])
-    plain, tried = measure(setting, incumbent, duels), {}
-
-    def gained(width: int) -> float:
-        tried[width] = measure(_blinded(setting, width), incumbent, duels)
-        return tried[width][0] / duels - plain[0] / duels
-
-    width = planted_width(gained)
-    free = tried[width]
-    found = _challenge(_blinded(setting, width), pair[setting.role], steps, 301 + setting.role, tell)
-    low, high = newcombe((found.wins, found.duels), free)
-    gain = found.wins / found.duels - free[0] / free[1]
-    wanted = wanted_gain(free[0] / free[1])
-    return {
-        "width_deg": width,
-        "wanted": wanted,
-        "incumbent": free[0] / free[1],
-        "challenger": found.wins / found.duels,
-        "gain": gain,
-        "low": low,
-        "high": high,
-        "found": gain >= wanted and low > wanted / 2.0,
-    }
-
-
-def planted_width(gained: Callable[[int], float]) -> int:
-    """The widest sector by which the incumbent gains little; the narrowest there is if it gains by every one."""
-    return next((width for width in BLIND_WIDTHS if gained(width) <= BLIND_FREE), BLIND_WIDTHS[-1])
-
-
-def _blinded(setting: Setting, width: int) -> Setting:
-    return setting._replace(blind=Blind(other(setting.role), BLIND_START, BLIND_START + width))
-
-
-def wanted_gain(rate: float) -> float:
-    """What a challenger must gain by a blind spot over a role that wins this share with it: nobody can gain 0.10 where
-    0.95 are won already, and a test that no learner can pass says nothing about those who learn."""
-    return min(BLIND_FOUND, ROOM_FOUND * (1.0 - rate))
-
-
-def scratch_against_script(setting: Setting, steps: int, tell: TellGain) -> dict[str, Any]:
-    """Can a learner from scratch beat a script that is known to be beatable?"""
-    name, wanted = SCRIPTED[setting.role]
-    scripted = setting._replace(rival=script(name))
-    found = _challenge(scripted, None, steps, 501 + setting.role, tell)
-    rate = found.wins / found.duels
-    return {"script": name, "rate": rate, "wanted": wanted, "passed": rate >= wanted}

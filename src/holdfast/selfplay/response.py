@@ -116,6 +116,19 @@ def respond(
     return Response(setting.role, "scratch" if start is None else "incumbent", kept, history, done * per_rollout)
 
 
+class Found(NamedTuple):
+    """One challenger, measured on duels it was not chosen by."""
+
+    response: Response
+    wins: int
+    duels: int
+
+
+def challenge(setting: Setting, start: Arrays | None, steps: int, seed: int, tell: Callable[[Gain], None]) -> Found:
+    response = respond(setting, start, steps, seed, tell)
+    return Found(response, *measure(setting, Contender(CHALLENGER, response.arrays), setting.config.response.duels))
+
+
 def _still_gains(history: list[Gain]) -> bool:
     quarter = max(1, len(history) // 4)
     return history[-1].rate - max(gain.rate for gain in history[:-quarter]) > STILL_GAINING
