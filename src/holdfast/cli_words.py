@@ -109,7 +109,7 @@ def exploit(verb: Parser) -> None:
     verb.add_argument("--checkpoint", default="latest", help="latest, or an iteration's number")
     verb.add_argument("--steps", type=int, help="agent-steps of each challenger (default: the run's own setting)")
     verb.add_argument("--duels", type=int, help="episodes it is measured on (default: the run's own setting)")
-    verb.add_argument("--power", action="store_true", help="also plant a blind spot and play scripts from scratch")
+    verb.add_argument("--power", action="store_true", help="also plant a weakness or a loss, and play scripts")
     verb.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -79,7 +79,7 @@ def test_an_evader_makes_up_some_of_a_planted_loss(monkeypatch: pytest.MonkeyPat
     plain = measure(setting, Contender(CHALLENGER, own), 1000)
     assert plain[0] / plain[1] > 0.85 and not has_room(plain[0] / plain[1])
     found = loss(setting, own, plain, 8 * 512 * 64)
-    assert found["what"] == "loss" and found["incumbent"] <= found["undisturbed"] - 0.10
+    assert found["check"] == "makes up a planted loss" and found["incumbent"] <= found["undisturbed"] - 0.10
     assert found["gain"] == pytest.approx(found["challenger"] - found["incumbent"])
     assert found["low"] > 0.0 and found["low"] < found["gain"] < found["high"]
     enough = found["gain"] >= 0.10 and found["low"] > 0.05 and found["challenger"] >= found["undisturbed"] - 0.02

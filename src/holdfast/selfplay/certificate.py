@@ -111,8 +111,7 @@ def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) 
     if power and not case.is_over(gap):
         facts["planted"] = planted(setting, case.pair, steps, partial(tell, f"{name}, planted"))
         facts["scripts"] = scratch_against_script(setting, steps, partial(tell, f"{name}, script"))
-        found_it, what = facts["planted"]["found"], facts["planted"]["what"]
-        checks |= {f"finds a planted {what}": found_it, "beats a script": facts["scripts"]["passed"]}
+        checks |= {facts["planted"]["check"]: facts["planted"]["found"], "beats a script": facts["scripts"]["passed"]}
     return {
         "gap": gap,
         "low": low,

@@ -54,7 +54,7 @@ def blind_spot(
 
     width = planted_width(gained)
     found = challenge(_blinded(setting, width), own, steps, 301 + setting.role, tell)
-    return {"what": "blind spot", "width_deg": width, **_facts(found, tried[width])}
+    return {"check": "finds a planted blind spot", "width_deg": width, **_facts(found, tried[width])}
 
 
 def planted_width(gained: Callable[[int], float]) -> int:
@@ -80,7 +80,7 @@ def loss(
     found = challenge(setting, disturbed(own, noise), steps, 301 + setting.role, tell)
     facts = _facts(found, tried[noise])
     facts["found"] = facts["found"] and facts["challenger"] >= plain[0] / plain[1] - SLACK
-    return {"what": "loss", "noise": noise, "undisturbed": plain[0] / plain[1], **facts}
+    return {"check": "makes up a planted loss", "noise": noise, "undisturbed": plain[0] / plain[1], **facts}
 
 
 def planted_noise(lost: Callable[[float], float]) -> float:

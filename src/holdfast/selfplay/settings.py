@@ -265,7 +265,7 @@ class ResponseConfig:
     )
     power: bool = option(
         False,
-        "let challengers prove their power on a planted blind spot and on scripts too",
+        "let challengers prove their power on a planted weakness or loss and on scripts too",
         only=("response.certify", (True,)),
     )
 
