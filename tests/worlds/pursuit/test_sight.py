@@ -159,20 +159,21 @@ def test_the_masking_curriculum_shows_the_opponent() -> None:
     assert np.mean(shares) == pytest.approx(0.3, abs=0.02)
 
 
-def test_history_holds_the_last_vectors_with_the_newest_at_its_end() -> None:
-    world = Pursuit(PursuitSettings(filter="none"), 3, seed=0)
+@pytest.mark.parametrize("rays", [36, 0])
+def test_history_holds_the_last_vectors_with_the_newest_at_its_end(rays: int) -> None:
+    world = Pursuit(PursuitSettings(filter="none", history_lidar=rays > 0), 3, seed=0)
     world.reset()
     vectors = []
     for step in range(12):
         obs = world.roles["evader"].obs[:, 0]
-        vectors.append(np.concatenate([obs[:, :7], obs[:, 8:44]], axis=1))
-        past = obs[:, 44:].reshape(3, 10, 43)
+        vectors.append(np.concatenate([obs[:, :7], obs[:, 8 : 8 + rays]], axis=1))
+        past = obs[:, 44:].reshape(3, 10, 7 + rays)
         for back in range(10):
-            expected = vectors[step - back] if back <= step else np.zeros((3, 43))
+            expected = vectors[step - back] if back <= step else np.zeros((3, 7 + rays))
             np.testing.assert_array_equal(past[:, 9 - back], expected)
         world.step(random_policy(world))
     parts = dict(world.spec.roles[1].observations.parts)
-    assert parts == {"state": (8,), "lidar": (36,), "history": (10, 43)}
+    assert parts == {"state": (8,), "lidar": (36,), "history": (10, 7 + rays)}
 
 
 def test_heading_as_sine_and_cosine_makes_the_vector_longer() -> None:
@@ -325,6 +326,7 @@ def told(duel: Any, rules: Any, side: int, numbers: int) -> np.ndarray:
 
 FLAT_SIGHT = {"obs": "flat_masked", "recall": True}
 SENSOR_SIGHT = {"obs": "sensor", "history": 3}
+SPARE_SIGHT = {"obs": "sensor", "history": 3, "history_lidar": False}
 
 
 @settings(max_examples=120, deadline=None)
@@ -334,7 +336,7 @@ SENSOR_SIGHT = {"obs": "sensor", "history": 3}
     turn=st.tuples(st.sampled_from([-1.0, 1.0]), st.sampled_from([-1.0, 1.0]), st.booleans()),
     side=st.integers(0, 1),
     visible=st.booleans(),
-    sight=st.sampled_from([FLAT_SIGHT, SENSOR_SIGHT]),
+    sight=st.sampled_from([FLAT_SIGHT, SENSOR_SIGHT, SPARE_SIGHT]),
 )
 def test_a_mirrored_sight_is_the_sight_of_the_mirrored_duel(
     poses: Any, circles: Any, turn: tuple[float, float, bool], side: int, visible: bool, sight: dict[str, Any]

@@ -78,6 +78,8 @@ def _sight_problems(s: PursuitSettings) -> list[str]:
         found.append("world.obs = flat_masked masks nothing without a radius, a cone or occlusion: use flat")
     if s.obstacles > 0 and blind(s):
         found.append(f"world.obstacles = {s.obstacles}, but {BLIND}")
+    if s.history == 0 and not s.history_lidar:
+        found.append("world.history_lidar has no effect while world.history is 0: remove it")
     if s.w_vis_pursuer == 0.0 and s.vis_rule != "sensor":
         found.append("world.vis_rule has no effect while world.w_vis_pursuer is 0: remove it")
     if s.w_search == 0.0 and s.t_stale != 50:

@@ -62,6 +62,7 @@ class Rules(NamedTuple):
     judges: bool  # where the opponent is is told to the critic
     mirrors: bool
     history: int
+    remembers_lidar: bool
     rays: int
     lidar_range: float
     lidar_noise: float
@@ -146,6 +147,7 @@ def make_rules(settings: PursuitSettings) -> Rules:
         judges=s.critic == "full" and masked,
         mirrors=s.mirror,
         history=s.history,
+        remembers_lidar=s.history_lidar,
         rays=s.lidar_rays,
         lidar_range=s.lidar_range,
         lidar_noise=s.dr_lidar_noise if randomises else s.lidar_noise,
@@ -213,7 +215,7 @@ def observation_parts(settings: PursuitSettings, side: int) -> tuple[tuple[str, 
         state, lidar = one - settings.lidar_rays + settings.time_left, settings.lidar_rays
         parts: list[tuple[str, tuple[int, ...]]] = [("state", (state,)), ("lidar", (lidar,))]
         if settings.history:
-            parts.append(("history", (settings.history, one)))
+            parts.append(("history", (settings.history, one if settings.history_lidar else one - lidar)))
         return (*parts, *_judging_part(settings, side))
     poses = 17 if settings.heading == "sincos" else 14
     numbers = poses + masked(settings, side) + settings.time_left + 2 * settings.circles_seen

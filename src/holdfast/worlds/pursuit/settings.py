@@ -95,6 +95,9 @@ class PursuitSettings:
         "angle", "how headings are observed; sincos, flat: bearings too, and the opponent's heading against the own"
     )
     history: int = option(10, "sensor vectors in the observation", low=0, high=100, only=SENSOR)
+    history_lidar: bool = option(
+        True, "those vectors hold their lidar; false: only pose, speed, turn rate, distance and bearing", only=SENSOR
+    )
     lidar_rays: int = option(36, "rays of the lidar", low=1, high=360, only=SENSOR)
     lidar_range: float = option(5.0, "reach of the lidar, m", low=0.1, only=SENSOR)
     lidar_noise: float = option(0.02, "deviation of its ranges, m", low=0.0, only=SENSOR)

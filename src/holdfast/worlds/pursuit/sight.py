@@ -261,14 +261,15 @@ def observe_sensor(duel, rules, key, rays, obs, side):  # type: ignore[no-untype
 @inlined
 def remember(rules, obs, state, lidar):  # type: ignore[no-untyped-def]
     """Move the history by one vector and put the newest at its end."""
-    size = state + rules.rays
+    rays = rules.rays if rules.remembers_lidar else 0
+    size = state + rays
     first = lidar + rules.rays
     last = first + (rules.history - 1) * size
     for k in range(first, last):
         obs[k] = obs[k + size]
     for k in range(state):
         obs[last + k] = obs[k]
-    for k in range(rules.rays):
+    for k in range(rays):
         obs[last + state + k] = obs[lidar + k]
 
 
