@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from holdfast.config_reading import load_config
+from holdfast.errors import ConfigError
 from holdfast.rehearsals import rehearse_run
 from holdfast.views.terminal import Quiet
 
+ROLES = ("pursuer", "evader")
 EXPECTED = {
     "cold start", "turns", "rollback of both roles", "advance", "regress", "warm start", "evader first", "mixed levels",
     "EWC", "RND", "warm-up of turns", "resume",
@@ -33,6 +35,23 @@ def test_pennies_rehearse_without_levels(mode: str) -> None:
     expected = {"turns", "rollback", "league", "generations", "finish", "scripted opponents"}
     expected |= {"sharpening"} if mode == "simultaneous" else set()
     assert {feature.name for feature in found.features} >= expected
+
+
+@pytest.mark.parametrize("power", ["false", "true"])
+def test_the_best_response_test_is_rehearsed(power: str) -> None:
+    """With every challenger and all that is planted, whatever its levels and however the miniature plays."""
+    words = ["--world.obs=flat_masked", "--rollout.threads=1", "--run.allow_slow=true"]
+    words += ["--response.certify=true", f"--response.power={power}"]
+    found = rehearse_run(load_config("pursuit-v", words)[0], Quiet())
+    assert found.missing == ()
+    (test,) = [feature for feature in found.features if feature.name == "best-response test"]
+    assert all(f"{role} from {start}" in test.evidence for role in ROLES for start in ("incumbent", "scratch"))
+
+
+def test_a_power_check_that_a_world_cannot_have_is_refused_before_the_run() -> None:
+    words = ["--duel.mode=turns", "--response.certify=true", "--response.power=true", "--run.allow_slow=true"]
+    with pytest.raises(ConfigError, match="does not tell"):
+        rehearse_run(load_config("tests.two_roles:Pennies", words)[0], Quiet())
 
 
 def test_partners_are_met_in_a_rehearsal() -> None:

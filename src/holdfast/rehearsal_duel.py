@@ -32,6 +32,7 @@ from holdfast.watch import Watch
 DUEL_STEPS, WIDTH, WINDOW = 12, 16, 20
 MET = 16  # earlier policies in a turn
 AFTER = 8  # iterations after the last forced event
+TESTED = 100  # duels of each challenger
 WARMUP_TURN = 5  # rollouts of a whole turn, of which a warming one has a fifth
 Rows = list[dict[str, Any]]
 
@@ -74,7 +75,7 @@ def shrink(whole: Config, mini: Config) -> Config:
         health=health,
         ewc=replace(mini.ewc, samples=min(mini.ewc.samples, 32)),
         league=_often(mini.league, rollout),
-        response=replace(mini.response, certify=False),
+        response=replace(mini.response, midway=False, steps=rollout, duels=TESTED, pass_gap=1.0),
         run=replace(mini.run, iterations=_end(mini)),
     )
 
@@ -120,6 +121,14 @@ class RehearsedDuel(Duel):
             answers = {question.name: question.by_point(wins, duels) for question in asked}
         panel = {name: (count // 2, count) for name, (_, count) in found.panel.items()}
         return replace(found, wins=wins, duels=duels, answers=answers, panel=panel)
+
+    def tests_last(self, found: Judgement) -> bool:
+        """Wherever its levels have gone."""
+        return self.config.response.certify
+
+    def alarms_of(self, found: Judgement, roles: tuple[str, str]) -> list[str]:
+        """Twelve steps of play look like nothing."""
+        return []
 
     def _wanted_rate(self) -> float:
         sick, up, down = _phases(self.config)
@@ -209,11 +218,22 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (duel.boost_threshold > 0, lambda: _reason(events, "boost")),
         (duel.alternate_freeze, lambda: _reason(events, "alternate_freeze")),
         (duel.force_switch_every > 0, lambda: _event(events, "forced_switch")),
+        (mini.response.certify, lambda: _tested(mini, events)),
     ]
 
 
 def _event(events: Rows, kind: str) -> Feature:
     return Feature(kind.replace("_", " "), bool(_of(events, kind)), f"{len(_of(events, kind))} times")
+
+
+def _tested(mini: Config, events: Rows) -> Feature:
+    """Challengers of both roles, and what was planted for them, if that is asked for."""
+    found = _of(events, "best_response")
+    sides = found[0]["sides"] if found else {}
+    tried = [f"{name} from {start}" for name, side in sides.items() for start in side["challengers"]]
+    checks = {check for side in sides.values() for check in side["power"]["checks"]}
+    fired = len(tried) == 4 and (not mini.response.power or len(checks) > 2)
+    return Feature("best-response test", fired, ", ".join(tried) or "not made")
 
 
 def _stage(events: Rows, stage: str, name: str) -> Feature:

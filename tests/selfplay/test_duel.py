@@ -368,6 +368,19 @@ def test_within_a_run_the_first_wide_gap_ends_the_test(tmp_path: Path) -> None:
     assert result.certificate["gap"] > 0.0 and sum(len(starts) for _, starts in tried) < 4, tried
 
 
+@pytest.mark.parametrize("midway", ["true", "false"])
+def test_candidates_are_tested_unless_only_the_last_pair_is_to_be(tmp_path: Path, midway: str) -> None:
+    """A pair that plays at random is balanced at once, and nobody gains 0.9 against it."""
+    test = {"response.certify": "true", "response.midway": midway, "response.pass_gap": "0.9", "response.duels": "100"}
+    still = {"learner.lr": "1e-6", "evaluation.sampled": "true", "evaluation.episodes": "4096", "run.iterations": "12"}
+    config = duel_config(tmp_path, **test, **still, **{"evaluation.every": "1", "response.steps": "64"})
+    run = create_run(config, "pennies", ["test"])
+    result = train(config, run, Quiet())
+    tested = [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == "best_response"]
+    assert result.outcome == "converged" and len(tested) == 1
+    assert (tested[0]["iteration"] == 12) == (midway == "false")
+
+
 class StopAtChallenger(Quiet):
     """Sends the process a signal in the middle of a best-response test."""
 

@@ -106,7 +106,7 @@ class JudgedDuel(Training):
     def _may_test(self) -> bool:
         since = self.state.counts.iteration - self.state.book.tested_at
         enough = since >= TEST_EVERY * self.config.run.iterations or self.state.book.tested_at == 0
-        return self.config.response.certify and enough
+        return self.config.response.certify and self.config.response.midway and enough
 
     def _test(self, found: Judgement) -> None:
         """The best-response test: only a pair that passes it may be called converged."""
@@ -136,12 +136,15 @@ class JudgedDuel(Training):
         with self.clock("evaluate"):
             found = self.judge_held_out()
         self._keep("final", found)
-        if book.outcome is None and self.config.response.certify and found.level == self.ladder.top:
+        if book.outcome is None and self.tests_last(found):
             self._test_last(found)
         outcome = book.outcome or "finished"
         self.event(outcome, because=book.because, **found.facts())
         scores = {"learned": summary_of(found), **panel_summaries(found)}
         return self.result(outcome, scores, UNSTABLE if outcome == "unstable" else 0)
+
+    def tests_last(self, found: Judgement) -> bool:
+        return self.config.response.certify and found.level == self.ladder.top
 
     def judge_held_out(self) -> Judgement:
         """The pair as it is, on seeds that nothing was decided by."""
@@ -153,11 +156,14 @@ class JudgedDuel(Training):
     def _test_last(self, found: Judgement) -> None:
         """A run that is over is tested whatever its balance; an alarm still forbids the word converged."""
         roles = (self.state.sides[0].name, self.state.sides[1].name)
-        reasons = alarms(found.probes, roles, self.state.book.standing.rates)
+        reasons = self.alarms_of(found, roles)
         if reasons:
             self.tell("alarm", reasons=reasons)
         else:
             self._test(found)
+
+    def alarms_of(self, found: Judgement, roles: tuple[str, str]) -> list[str]:
+        return alarms(found.probes, roles, self.state.book.standing.rates)
 
     def result(self, outcome: str, scores: dict[str, Summary], exit_status: int) -> Result:
         return dataclasses.replace(super().result(outcome, scores, exit_status), certificate=self.certificate)

@@ -263,6 +263,9 @@ class ResponseConfig:
     certify: bool = option(
         False, "test candidates during the run and the last pair, so that it can end as converged", only=DUELS
     )
+    midway: bool = option(
+        True, "candidates are tested; false: only the last pair, at the end", only=("response.certify", (True,))
+    )
     power: bool = option(
         False,
         "let challengers prove their power on a planted weakness or loss and on scripts too",
