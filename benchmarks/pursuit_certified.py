@@ -65,7 +65,7 @@ def train(given: argparse.Namespace, seed: int, words: list[str]) -> Run:
     if folder.exists():
         return holdfast(folder, "resume", folder.name, "--root", str(given.runs))
     named = [f"--run.seed={seed}", f"--run.root={given.runs}", f"--run.name={folder.name}"]
-    named += ["--response.certify=false", "--response.midway=true"]  # the test is made here, in pieces
+    named += ["--response.certify=false"]  # the test is made here, in pieces
     return holdfast(folder, "train", given.preset, *named, *words)
 
 
