@@ -49,7 +49,7 @@ from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Contender
 from holdfast.selfplay.power import planted, scratch_against_script
 from holdfast.selfplay.probes import PROBED, Probe, alarms
-from holdfast.selfplay.response import CHALLENGER, Gain, Setting, measure, respond
+from holdfast.selfplay.response import Gain, Setting, challenge
 from holdfast.selfplay.rota import other
 from holdfast.views.dry_run import spec_of
 
@@ -174,17 +174,16 @@ def played(case: Case) -> dict[str, Any]:
     return {"wins": wins, "duels": duels, "trained": list(case.trained), "challengers": {}}
 
 
-def challenge(case: Case, role: int, start: str, own: float, say: str) -> dict[str, Any]:
+def try_one(case: Case, role: int, start: str, own: float, say: str) -> dict[str, Any]:
     rival = Contender(FROZEN, case.pair[other(role)])
     enough = own + case.config.response.pass_gap
     setting = Setting(case.config, case.ladder, case.level, role, rival, enough=enough)
     number = [word for _, word in ORDER[::2]].index(start)
 
     first = case.pair[role] if start == "incumbent" else None
-    response = respond(setting, first, case.budget(role), 101 + role + 10 * number, partial(tell, say))
-    wins, duels = measure(setting, Contender(CHALLENGER, response.arrays), case.config.response.duels)
-    history = [[gain.steps, round(gain.rate, 3)] for gain in response.history]
-    return {"wins": wins, "duels": duels, "steps": response.steps, "history": history}
+    found = challenge(setting, first, case.budget(role), 101 + role + 10 * number, partial(tell, say))
+    history = [[gain.steps, round(gain.rate, 3)] for gain in found.response.history]
+    return {"wins": found.wins, "duels": found.duels, "steps": found.response.steps, "history": history}
 
 
 def challenge_all(case: Case, row: dict[str, Any], most: int, say: str, write: Callable[[], None]) -> None:
@@ -194,7 +193,7 @@ def challenge_all(case: Case, row: dict[str, Any], most: int, say: str, write: C
         if name in row["challengers"] or is_failed(row, case.config.response.pass_gap):
             continue
         wins, duels = own_wins(row, role)
-        row["challengers"][name] = challenge(case, role, start, wins / duels, f"{say}, {name}")
+        row["challengers"][name] = try_one(case, role, start, wins / duels, f"{say}, {name}")
         write()
 
 

@@ -77,6 +77,8 @@ def test_dry_run_tells_everything_and_does_nothing(tmp_path: Path, holdfast: Com
     assert not (tmp_path / "runs").exists()
     plain = holdfast("train", "template", "--dry-run").stdout
     assert "agent-steps in all: at most 491,520" in plain and "lr = 0.003" in plain
+    assert "best-response" not in plain
+    assert "4 challengers who learn as long" in holdfast("train", "pursuit", "--dry-run").stdout
 
 
 def test_train_evaluate_play_report_and_runs(tmp_path: Path, holdfast: Command) -> None:

@@ -231,8 +231,8 @@ def _tested(mini: Config, events: Rows) -> Feature:
     found = _of(events, "best_response")
     sides = found[0]["sides"] if found else {}
     tried = [f"{name} from {start}" for name, side in sides.items() for start in side["challengers"]]
-    checks = {check for side in sides.values() for check in side["power"]["checks"]}
-    fired = len(tried) == 4 and (not mini.response.power or len(checks) > 2)
+    checks = [len(side["power"]["checks"]) for side in sides.values()]
+    fired = len(tried) == 4 and checks == [4 if mini.response.power else 2] * 2
     return Feature("best-response test", fired, ", ".join(tried) or "not made")
 
 

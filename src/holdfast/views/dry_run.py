@@ -51,6 +51,7 @@ def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
         "evaluations_at": [i for i in range(1, iterations + 1) if every and i % every == 0],
         "evaluation_episodes": config.evaluation.episodes,
         "final_episodes": config.evaluation.final_episodes,
+        "challengers_at_least": config.response.steps if config.response.certify else None,
         "checkpoints_at": [i for i in range(1, iterations + 1) if i % config.checkpoint.every == 0 or i == iterations],
     }
 
@@ -73,6 +74,9 @@ def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
     when = _shortened(content["evaluations_at"])
     print(f"evaluations of {content['evaluation_episodes']} episodes at iterations: {when}")
     print(f"final evaluation: {content['final_episodes']} episodes on held-out seeds")
+    if content["challengers_at_least"] is not None:
+        least = f"at least {content['challengers_at_least']:,} agent-steps each"
+        print(f"best-response test in the end: up to 4 challengers who learn as long as the roles did, {least}")
     print(f"checkpoints at iterations: {_shortened(content['checkpoints_at'])}")
     print("nothing was run")
     return 0
