@@ -105,33 +105,6 @@ def test_tanh_is_tanh() -> None:
     assert np.abs(row).max() <= 1.0
 
 
-def test_compiled_and_plain_passes_agree() -> None:
-    out, left = np.ones((3, 9), np.float32), np.random.default_rng(0).random((3, 7), np.float32)
-    right = np.random.default_rng(1).random((7, 9), np.float32)
-    plain = out.copy()
-    fused_kernels.add_products(out, left, right, 3, 7)
-    fused_kernels.add_products.py_func(plain, left, right, 3, 7)
-    assert np.allclose(out, plain, atol=1e-5) and np.allclose(out, 1 + left @ right, atol=1e-5)
-
-
-@pytest.mark.parametrize("rows", [1, 2, 5])
-@pytest.mark.parametrize("columns", [1, 7, 35, 64])
-def test_two_rows_at_once_have_the_bits_of_one_at_a_time(rows: int, columns: int) -> None:
-    draw = np.random.default_rng(rows)
-    left, right = draw.random((rows, 11), np.float32), draw.random((11, columns), np.float32)
-    start = draw.random((rows, columns), np.float32)
-    expected = start.copy()
-    for row in range(rows):
-        fused_kernels.add_row(expected[row], left[row], right, 11)
-    for add, turned in (
-        (fused_kernels.add_products, left),
-        (fused_kernels.add_products_transposed, np.ascontiguousarray(left.T)),
-    ):
-        out = start.copy()
-        add(out, turned, right, rows, 11)
-        assert out.tobytes() == expected.tobytes()
-
-
 def test_a_nan_is_seen_in_the_loss() -> None:
     one = learner(4, 3, PolicyConfig(), LearnerConfig())
     part = minibatch(one, 50, seed=1)

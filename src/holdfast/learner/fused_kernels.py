@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from holdfast.compiled import contracted, contracted_parallel, prange
+from holdfast.learner.products import add_products
 
 TILE = 64  # rows whose activations fit the nearest caches
 CHUNKS = 8  # of a minibatch, each with a gradient of its own
@@ -41,64 +42,6 @@ def activate(row, kind):  # type: ignore[no-untyped-def]
     else:
         for j in range(row.shape[0]):
             row[j] = max(row[j], ZERO)
-
-
-@contracted
-def add_row(target, left, right, inner):  # type: ignore[no-untyped-def]
-    """target += sum over k of left[k] * right[k], four k at a time to spare loads and stores of `target`."""
-    whole = inner // 4 * 4
-    for k in range(0, whole, 4):
-        a0, a1, a2, a3 = left[k], left[k + 1], left[k + 2], left[k + 3]
-        r0, r1, r2, r3 = right[k], right[k + 1], right[k + 2], right[k + 3]
-        for j in range(target.shape[0]):
-            target[j] += a0 * r0[j] + a1 * r1[j] + a2 * r2[j] + a3 * r3[j]
-    for k in range(whole, inner):
-        a0, r0 = left[k], right[k]
-        for j in range(target.shape[0]):
-            target[j] += a0 * r0[j]
-
-
-@contracted
-def add_two_rows(first, second, left, other, right, inner):  # type: ignore[no-untyped-def]
-    """`add_row` for two rows at once, to the same bits: what is loaded of `right` serves both."""
-    whole = inner // 4 * 4
-    for k in range(0, whole, 4):
-        a0, a1, a2, a3 = left[k], left[k + 1], left[k + 2], left[k + 3]
-        b0, b1, b2, b3 = other[k], other[k + 1], other[k + 2], other[k + 3]
-        r0, r1, r2, r3 = right[k], right[k + 1], right[k + 2], right[k + 3]
-        for j in range(first.shape[0]):
-            x0, x1, x2, x3 = r0[j], r1[j], r2[j], r3[j]
-            one = first[j] + (a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3)
-            two = second[j] + (b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3)
-            first[j] = one
-            second[j] = two
-    for k in range(whole, inner):
-        a0, b0, r0 = left[k], other[k], right[k]
-        for j in range(first.shape[0]):
-            one = first[j] + a0 * r0[j]
-            two = second[j] + b0 * r0[j]
-            first[j] = one
-            second[j] = two
-
-
-@contracted
-def add_products(out, left, right, rows, inner):  # type: ignore[no-untyped-def]
-    """out[m] += sum over k of left[m, k] * right[k]."""
-    even = rows // 2 * 2
-    for m in range(0, even, 2):
-        add_two_rows(out[m], out[m + 1], left[m], left[m + 1], right, inner)
-    if even < rows:
-        add_row(out[even], left[even], right, inner)
-
-
-@contracted
-def add_products_transposed(out, left, right, rows, inner):  # type: ignore[no-untyped-def]
-    """out[m] += sum over k of left[k, m] * right[k]."""
-    even = rows // 2 * 2
-    for m in range(0, even, 2):
-        add_two_rows(out[m], out[m + 1], left[:, m], left[:, m + 1], right, inner)
-    if even < rows:
-        add_row(out[even], left[:, even], right, inner)
 
 
 @contracted
@@ -154,7 +97,7 @@ def backward_tile(parameters, shape, scratch, gradients, rows):  # type: ignore[
         inputs, outputs = shape.inputs[layer], shape.outputs[layer]
         before = block(scratch, shape.activation[layer], TILE, inputs)
         error = block(scratch, shape.error[layer + 1], TILE, outputs)
-        add_products_transposed(block(gradients, shape.weight[layer], outputs, inputs), error, before, outputs, rows)
+        add_products(block(gradients, shape.weight[layer], outputs, inputs), error.T, before, outputs, rows)
         bias = gradients[shape.bias[layer] : shape.bias[layer] + outputs]
         for r in range(rows):
             row = error[r]
