@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -81,3 +83,18 @@ def test_derived_keys_do_not_collide() -> None:
 def test_a_draw_does_not_depend_on_earlier_draws() -> None:
     backwards = [rng.uniform(np.uint64(5), 1, i) for i in reversed(range(50))]
     assert backwards[::-1] == draws(50).tolist()
+
+
+@given(st.floats(0.0, 1.0, exclude_max=True))
+def test_a_share_of_a_turn_is_a_point_on_the_circle(share: float) -> None:
+    cosine, sine = rng.on_circle(share)
+    assert abs(cosine - math.cos(2.0 * math.pi * share)) < 1e-12
+    assert abs(sine - math.sin(2.0 * math.pi * share)) < 1e-12
+    assert (cosine, sine) == rng.on_circle.py_func(share)
+
+
+def test_normals_four_at_a_time_are_normal() -> None:
+    drawn = np.array([rng.normal4(np.uint64(3), 1, i) for i in range(20_000)])
+    assert np.abs(drawn.mean(0)).max() < 0.03 and np.abs(drawn.std(0) - 1.0).max() < 0.02
+    assert np.abs(np.corrcoef(drawn.T) - np.eye(4)).max() < 0.03
+    assert abs((np.abs(drawn) < 1.0).mean() - 0.6827) < 0.005

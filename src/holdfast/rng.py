@@ -75,6 +75,30 @@ def integer(key, stream, index, bound):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def short_turn(angle):  # type: ignore[no-untyped-def]
+    """(cosine, sine) of an angle within an eighth of a turn, to 1e-12: a quarter of what the library takes for any."""
+    q = angle * angle
+    cosine = q / 40320.0 + q * q * (q / 479001600.0 - 1.0 / 3628800.0)
+    cosine = 1.0 + q * (-0.5 + q * (1.0 / 24.0 + q * (-1.0 / 720.0 + cosine)))
+    sine = q / 362880.0 + q * q * (q / 6227020800.0 - 1.0 / 39916800.0)
+    sine = angle + angle * q * (-1.0 / 6.0 + q * (1.0 / 120.0 + q * (-1.0 / 5040.0 + sine)))
+    return cosine, sine
+
+
+@inlined
+def on_circle(share):  # type: ignore[no-untyped-def]
+    """(cosine, sine) of a share of a whole turn, 0 to 1."""
+    eighths = np.int64(share * 8.0)
+    quarter = (eighths + 1) // 2  # the nearest one: 0 to 4
+    cosine, sine = short_turn((share - 0.25 * quarter) * (2.0 * math.pi))
+    if quarter % 2 == 1:
+        cosine, sine = -sine, cosine
+    if quarter == 2 or quarter == 3:
+        cosine, sine = -cosine, -sine
+    return cosine, sine
+
+
+@inlined
 def normal(key, stream, index):  # type: ignore[no-untyped-def]
     """A standard normal float64 (Box and Muller 1958)."""
     u0, u1, _, _ = uniform4(key, stream, index)
@@ -87,9 +111,9 @@ def normal4(key, stream, index):  # type: ignore[no-untyped-def]
     u0, u1, u2, u3 = uniform4(key, stream, index)
     first = math.sqrt(-2.0 * math.log(1.0 - u0))
     second = math.sqrt(-2.0 * math.log(1.0 - u2))
-    turn_1 = 2.0 * math.pi * u1
-    turn_2 = 2.0 * math.pi * u3
-    return first * math.cos(turn_1), first * math.sin(turn_1), second * math.cos(turn_2), second * math.sin(turn_2)
+    x_1, y_1 = on_circle(u1)
+    x_2, y_2 = on_circle(u3)
+    return first * x_1, first * y_1, second * x_2, second * y_2
 
 
 def lane_keys(seed: int, lanes: int) -> np.ndarray:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from holdfast.rollout.evaluate import play_once
 from holdfast.worlds.api import World
 from holdfast.worlds.pursuit.constants import as_record, make_rules
 from holdfast.worlds.pursuit.duel import make_rows, views
-from holdfast.worlds.pursuit.safety import corrected, nearest_safe, survey
+from holdfast.worlds.pursuit.safety import corrected, margin, nearest_safe, survey
 from holdfast.worlds.pursuit.settings import PursuitSettings
 from holdfast.worlds.pursuit.world import Pursuit, play_scripts
 
@@ -79,11 +82,36 @@ def test_far_from_everything_an_action_is_left_alone_and_ahead_of_a_wall_it_is_n
     duel = views(rows)
     duel.half[:], duel.v_max[:] = 10.0, 1.0
     rules = as_record(make_rules(PursuitSettings()))[0]
-    assert survey(rows[0], rules, 1.0, 0.0, 0)[2]
+    ahead = (1.0, 0.0)  # cosine and sine of the heading
+    assert survey(rows[0], rules, 1.0, 0.0, *ahead, 0)[2] == 0
     duel.pose[0, 0] = (9.7, 0.0, 0.0)  # 5 cm before the guarded point would be in the wall's margin
-    _, slack, remote = survey(rows[0], rules, 1.0, 0.0, 0)
-    v, omega, found = corrected(rows[0], rules, 1.0, 0.0, slack, 0)
-    assert not remote and found and v <= 0.2 * 0.05 / 0.05 + 1e-6 and abs(omega) < 1e-6
+    _, slack, near = survey(rows[0], rules, 1.0, 0.0, *ahead, 0)
+    v, omega, found = corrected(rows[0], rules, 1.0, 0.0, slack, *ahead, near, 0)
+    assert near == 1 and found and v <= 0.2 * 0.05 / 0.05 + 1e-6 and abs(omega) < 1e-6
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2**31), st.floats(-2.84, 2.84), st.sampled_from([0.02, 0.2, 1.0]))
+def test_only_what_is_near_matters_and_what_is_shortened_is_as_long_as_is_safe(
+    seed: int, omega: float, decay: float
+) -> None:
+    """Conditions of things not near change nothing; a shortened action is safe, and a little more of it is not."""
+    rows, rules = make_rows(1), as_record(make_rules(PursuitSettings(obstacles=3, cbf_decay=decay)))[0]
+    duel, draw = views(rows), np.random.default_rng(seed)
+    duel.half[:], duel.v_max[:], duel.n_circles[:] = 3.0, 1.0, 3
+    duel.circles[0, :3] = np.array([(-1.5, -1.0, 0.6), (1.4, -0.8, 0.4), (0.2, 1.6, 0.7)])
+    duel.pose[0, 0] = (*draw.uniform(-2.8, 2.8, 2), draw.uniform(-np.pi, np.pi))
+    heading = (math.cos(duel.pose[0, 0, 2]), math.sin(duel.pose[0, 0, 2]))
+    least, slack, near = survey(rows[0], rules, 1.0, omega, *heading, 0)
+    assume(least >= 0.0 and near != 0)
+    everything = (1 << 7) - 1
+    v, turn, found = corrected(rows[0], rules, 1.0, omega, slack, *heading, near, 0)
+    all_v, all_turn, all_found = corrected(rows[0], rules, 1.0, omega, slack, *heading, everything, 0)
+    assert found == all_found and abs(v - all_v) < 1e-6 and abs(turn - all_turn) < 1e-6
+    assert margin(rows[0], rules, v, turn, *heading, everything, 0) >= 0.0
+    if slack >= 0.0 and v < 1.0 - 1e-3:  # it was only shortened
+        more = 1.0 + 1e-4
+        assert margin(rows[0], rules, more * v, more * turn, *heading, everything, 0) < 1e-8
 
 
 def played(settings: dict[str, Any], act: Any, duels: int = 1024) -> Any:

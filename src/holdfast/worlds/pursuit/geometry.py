@@ -44,7 +44,7 @@ def sight_blocked(ax, ay, bx, by, circles, count):  # type: ignore[no-untyped-de
 
 
 @inlined
-def pushed_out(x, y, heading_x, heading_y, radius, circles, count):  # type: ignore[no-untyped-def]
+def pushed_out(x, y, heading, radius, circles, count):  # type: ignore[no-untyped-def]
     """The place outside of all circles next to (x, y), and whether it is another."""
     touched = False
     for _ in range(PASSES):
@@ -57,8 +57,8 @@ def pushed_out(x, y, heading_x, heading_y, radius, circles, count):  # type: ign
             if square < reach * reach:
                 distance = math.sqrt(square)
                 if distance < AT_CENTRE:
-                    dx = heading_x
-                    dy = heading_y
+                    dx = math.cos(heading)
+                    dy = math.sin(heading)
                     distance = 1.0
                 x = circles[k, 0] + reach * dx / distance
                 y = circles[k, 1] + reach * dy / distance

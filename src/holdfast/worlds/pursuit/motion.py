@@ -37,13 +37,13 @@ def through_motors(duel, rules, v, omega, side):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def advanced(x, y, heading, v, omega, dt):  # type: ignore[no-untyped-def]
-    """One explicit Euler step of a unicycle."""
-    return x + v * math.cos(heading) * dt, y + v * math.sin(heading) * dt, wrap(heading + omega * dt)
+def advanced(x, y, heading, c, s, v, omega, dt):  # type: ignore[no-untyped-def]
+    """One explicit Euler step of a unicycle; (c, s): its heading again."""
+    return x + v * c * dt, y + v * s * dt, wrap(heading + omega * dt)
 
 
 @kernel
-def drive(duel, rules, v, omega, side):  # type: ignore[no-untyped-def]
+def drive(duel, rules, v, omega, c, s, side):  # type: ignore[no-untyped-def]
     """Move one robot by its command; a delayed one still follows the old command for a part of the step."""
     x = duel.pose[side, 0]
     y = duel.pose[side, 1]
@@ -52,9 +52,11 @@ def drive(duel, rules, v, omega, side):  # type: ignore[no-untyped-def]
     rest = rules.dt
     if late > 0.0:
         old_v = duel.command[side, 0]
-        x, y, heading = advanced(x, y, heading, old_v, duel.command[side, 1], late * rules.dt)
+        x, y, heading = advanced(x, y, heading, c, s, old_v, duel.command[side, 1], late * rules.dt)
         rest = (1.0 - late) * rules.dt
-    x, y, heading = advanced(x, y, heading, v, omega, rest)
+        c = math.cos(heading)
+        s = math.sin(heading)
+    x, y, heading = advanced(x, y, heading, c, s, v, omega, rest)
     settle(duel, rules, x, y, heading, side)
     duel.command[side, 0] = v
     duel.command[side, 1] = omega
@@ -69,9 +71,7 @@ def settle(duel, rules, x, y, heading, side):  # type: ignore[no-untyped-def]
     x = clip(x, -limit_x, limit_x)
     y = clip(y, -limit_y, limit_y)
     if duel.n_circles > 0:
-        x, y, touched = pushed_out(
-            x, y, math.cos(heading), math.sin(heading), rules.robot_radius, duel.circles, duel.n_circles
-        )
+        x, y, touched = pushed_out(x, y, heading, rules.robot_radius, duel.circles, duel.n_circles)
         if touched:
             x = clip(x, -limit_x, limit_x)
             y = clip(y, -limit_y, limit_y)

@@ -6,6 +6,8 @@ capture or timeout, rewards, sight. `hold` steps make one decision; rewards and 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from holdfast.compiled import inlined, kernel, parallel_kernel, prange
@@ -21,8 +23,8 @@ from holdfast.worlds.pursuit.task import GOALS, opponent_command, place_goal, ta
 
 
 @inlined
-def decided(duel, rules, actions, side):  # type: ignore[no-untyped-def]
-    """Speed and turn rate one robot will drive with, and what the filter met on the way."""
+def decided(duel, rules, actions, c, s, side):  # type: ignore[no-untyped-def]
+    """Speed and turn rate one robot with heading (c, s) will drive with, and what the filter met on the way."""
     if rules.task_side == 1 - side:
         v, omega = opponent_command(duel, rules)
     else:
@@ -31,7 +33,7 @@ def decided(duel, rules, actions, side):  # type: ignore[no-untyped-def]
     slack = 0.0
     change = 0.0
     if rules.filters_p if side == PURSUER else rules.filters_e:
-        safe_v, safe_omega, least, slack = filtered(duel, rules, v, omega, side)
+        safe_v, safe_omega, least, slack = filtered(duel, rules, v, omega, c, s, side)
         change = (safe_v - v) ** 2 + (safe_omega - omega) ** 2
         v = safe_v
         omega = safe_omega
@@ -42,10 +44,14 @@ def decided(duel, rules, actions, side):  # type: ignore[no-untyped-def]
 
 @inlined
 def world_step(duel, rules, actions_p, actions_e):  # type: ignore[no-untyped-def]
-    v_p, omega_p, guard_p = decided(duel, rules, actions_p, PURSUER)
-    v_e, omega_e, guard_e = decided(duel, rules, actions_e, EVADER)
-    drive(duel, rules, v_p, omega_p, PURSUER)
-    drive(duel, rules, v_e, omega_e, EVADER)
+    c_p = math.cos(duel.pose[PURSUER, 2])  # a robot's heading serves its filter and its motion
+    s_p = math.sin(duel.pose[PURSUER, 2])
+    c_e = math.cos(duel.pose[EVADER, 2])
+    s_e = math.sin(duel.pose[EVADER, 2])
+    v_p, omega_p, guard_p = decided(duel, rules, actions_p, c_p, s_p, PURSUER)
+    v_e, omega_e, guard_e = decided(duel, rules, actions_e, c_e, s_e, EVADER)
+    drive(duel, rules, v_p, omega_p, c_p, s_p, PURSUER)
+    drive(duel, rules, v_e, omega_e, c_e, s_e, EVADER)
     duel.step += 1
     duel.distance = measure_distance(duel)
     duel.least_distance = min(duel.least_distance, duel.distance)

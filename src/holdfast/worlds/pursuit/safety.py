@@ -13,15 +13,18 @@ import math
 import numpy as np
 
 from holdfast.compiled import inlined, kernel
+from holdfast.rng import short_turn
 from holdfast.worlds.pursuit.duel import CHANGED, INFEASIBLE, LEAST_H, VIOLATED
 from holdfast.worlds.pursuit.geometry import clip
 
 WALLS = 4
 TOLERANCE = 1e-7  # of a condition, for candidates that lie on its line
-BISECTIONS = 20
+LOOKS, FINEST = 40, 1e-6  # at most so many, or until the part of an action is known so well
+AIM = 5e-10  # margin that a shortened action should have
 VIOLATION = -1e-6
 CHANGE = 1e-9
 PARALLEL = 1e-14
+SHORT = 0.25 * math.pi  # rad
 
 
 @inlined
@@ -72,27 +75,43 @@ def least_barrier(duel, rules, side):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def survey(duel, rules, v, omega, side):  # type: ignore[no-untyped-def]
-    """The least h of walls and circles, the least slack of all conditions under an action, and whether everything is
-    so far away that no action within the limits could break one."""
-    x = duel.pose[side, 0]
-    y = duel.pose[side, 1]
-    c = math.cos(duel.pose[side, 2])
-    s = math.sin(duel.pose[side, 2])
-    reach = rules.dt * (duel.v_max[side] + rules.point * rules.omega_max)  # q moves at most this far in a step
-    least = math.inf
-    slack = math.inf
-    remote = True
-    for k in range(guarded(duel, rules)):
-        h, a_v, a_omega = barrier(duel, rules, x, y, c, s, k, side)
+def is_near(rules, reach, h, square):  # type: ignore[no-untyped-def]
+    """Whether an action within the limits could take more than its share of a circle's h, which is 0 at the square
+    distance `square`. Squares are compared instead of roots: reach (2 root of (h + square) + reach) >= decay h."""
+    spare = rules.decay * h - reach * reach
+    return spare <= 0.0 or spare * spare <= 4.0 * reach * reach * (max(h, 0.0) + square)
+
+
+@inlined
+def survey(duel, rules, v, omega, c, s, side):  # type: ignore[no-untyped-def]
+    """The least h of walls and circles, the least slack of all conditions under an action, and a bit for each guarded
+    thing that is near enough for some action within the limits to break its condition. (c, s): the heading."""
+    d = rules.point
+    qx = duel.pose[side, 0] + d * c
+    qy = duel.pose[side, 1] + d * s
+    reach = rules.dt * (duel.v_max[side] + d * rules.omega_max)  # q moves at most this far in a step
+    room_x = duel.half[0] - rules.robot_radius
+    room_y = duel.half[1] - rules.robot_radius
+    push_x = rules.dt * (c * v - d * s * omega)
+    push_y = rules.dt * (s * v + d * c * omega)
+    least = min(room_x - abs(qx), room_y - abs(qy))
+    slack_x = min(rules.decay * (room_x - qx) - push_x, rules.decay * (room_x + qx) + push_x)
+    slack_y = min(rules.decay * (room_y - qy) - push_y, rules.decay * (room_y + qy) + push_y)
+    slack = min(slack_x, slack_y)
+    near = 0
+    if rules.decay * least <= reach:
+        near |= 1 if rules.decay * (room_x - qx) <= reach else 0
+        near |= 2 if rules.decay * (room_x + qx) <= reach else 0
+        near |= 4 if rules.decay * (room_y - qy) <= reach else 0
+        near |= 8 if rules.decay * (room_y + qy) <= reach else 0
+    for k in range(WALLS, guarded(duel, rules)):
+        h, a_v, a_omega = barrier(duel, rules, duel.pose[side, 0], duel.pose[side, 1], c, s, k, side)
         slack = min(slack, rules.dt * (a_v * v + a_omega * omega) + rules.decay * h)
-        change = reach
         if k < WALLS + duel.n_circles:
             least = min(least, h)
-        if k >= WALLS:
-            change = reach * (2.0 * math.sqrt(max(h, 0.0) + reach_square(duel, rules, k)) + reach)
-        remote = remote and rules.decay * h > change
-    return least, slack, remote
+        if is_near(rules, reach, h, reach_square(duel, rules, k)):
+            near |= 1 << k
+    return least, slack, near
 
 
 @inlined
@@ -158,75 +177,98 @@ def holds(lines, x, y):  # type: ignore[no-untyped-def]
     return least >= -TOLERANCE
 
 
+@inlined
+def turn_by(angle):  # type: ignore[no-untyped-def]
+    """(cosine, sine) of what a robot turns in a step, which is little unless steps are long."""
+    if abs(angle) < SHORT:
+        return short_turn(angle)
+    return math.cos(angle), math.sin(angle)
+
+
 @kernel
-def step_is_safe(duel, rules, v, omega, side):  # type: ignore[no-untyped-def]
-    """Whether the true step, not its linear forecast, keeps every wall and circle far enough."""
-    heading = duel.pose[side, 2]
+def margin(duel, rules, v, omega, c, s, near, side):  # type: ignore[no-untyped-def]
+    """By how much the true step, not its linear forecast, keeps every wall and circle far enough; only near ones could
+    be too near after it."""
     x = duel.pose[side, 0]
     y = duel.pose[side, 1]
-    c = math.cos(heading)
-    s = math.sin(heading)
     next_x = x + v * c * rules.dt
     next_y = y + v * s * rules.dt
-    next_c = math.cos(heading + omega * rules.dt)
-    next_s = math.sin(heading + omega * rules.dt)
+    turned_c, turned_s = turn_by(omega * rules.dt)
+    next_c = c * turned_c - s * turned_s
+    next_s = s * turned_c + c * turned_s
+    least = math.inf
     for k in range(WALLS + duel.n_circles):
-        h, _, _ = barrier(duel, rules, x, y, c, s, k, side)
-        after, _, _ = barrier(duel, rules, next_x, next_y, next_c, next_s, k, side)
-        if after < min((1.0 - rules.decay) * h, h):
-            return False
-    return True
+        if near & (1 << k):
+            h, _, _ = barrier(duel, rules, x, y, c, s, k, side)
+            after, _, _ = barrier(duel, rules, next_x, next_y, next_c, next_s, k, side)
+            least = min(least, after - min((1.0 - rules.decay) * h, h))
+    return least
 
 
 @inlined
-def shortened(duel, rules, v, omega, side):  # type: ignore[no-untyped-def]
-    """The largest part of an action whose true step is safe; standing still always is."""
-    if step_is_safe(duel, rules, v, omega, side):
+def shortened(duel, rules, v, omega, c, s, near, side):  # type: ignore[no-untyped-def]
+    """The largest part of an action whose true step is safe; standing still always is. Found by false position (the
+    Illinois rule), whose aim is a little to the safe side: the margin is nearly straight, so a few looks are enough."""
+    over = margin(duel, rules, v, omega, c, s, near, side)
+    if over >= 0.0:
         return v, omega
     low = 0.0
     high = 1.0
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        if step_is_safe(duel, rules, middle * v, middle * omega, side):
+    kept = under = margin(duel, rules, 0.0, 0.0, c, s, near, side)
+    moved = 0  # the end of the bracket that moved last
+    for _ in range(LOOKS):
+        if kept <= 2.0 * AIM or high - low < FINEST:
+            break
+        middle = low + (high - low) * clip((under - AIM) / (under - over), 0.0, 1.0)
+        found = margin(duel, rules, middle * v, middle * omega, c, s, near, side)
+        if found >= 0.0:
             low = middle
+            kept = under = found
+            over *= 0.5 if moved == 1 else 1.0
+            moved = 1
         else:
             high = middle
+            over = found
+            under *= 0.5 if moved == 2 else 1.0
+            moved = 2
     return low * v, low * omega
 
 
 @kernel
-def corrected(duel, rules, v, omega, slack, side):  # type: ignore[no-untyped-def]
+def corrected(duel, rules, v, omega, slack, c, s, near, side):  # type: ignore[no-untyped-def]
     """(v, omega, found) for a robot that is near something."""
     found = True
     if slack < 0.0:
         x = duel.pose[side, 0]
         y = duel.pose[side, 1]
-        c = math.cos(duel.pose[side, 2])
-        s = math.sin(duel.pose[side, 2])
         conditions = np.empty((guarded(duel, rules), 3))
+        count = 0
         for k in range(guarded(duel, rules)):
-            h, a_v, a_omega = barrier(duel, rules, x, y, c, s, k, side)
-            conditions[k, 0] = rules.dt * a_v
-            conditions[k, 1] = rules.dt * a_omega
-            conditions[k, 2] = rules.decay * h
-        v_max = duel.v_max[side]
-        v, omega, found = nearest_safe(conditions, v_max, rules.omega_max, rules.root_w_v, rules.root_w_omega, v, omega)
+            if near & (1 << k):  # no action breaks the others
+                h, a_v, a_omega = barrier(duel, rules, x, y, c, s, k, side)
+                conditions[count, 0] = rules.dt * a_v
+                conditions[count, 1] = rules.dt * a_omega
+                conditions[count, 2] = rules.decay * h
+                count += 1
+        v, omega, found = nearest_safe(
+            conditions[:count], duel.v_max[side], rules.omega_max, rules.root_w_v, rules.root_w_omega, v, omega
+        )
         if not found:
             return 0.0, 0.0, False
-    v, omega = shortened(duel, rules, v, omega, side)
+    v, omega = shortened(duel, rules, v, omega, c, s, near, side)
     return v, omega, found
 
 
 @kernel
-def filtered(duel, rules, v, omega, side):  # type: ignore[no-untyped-def]
+def filtered(duel, rules, v, omega, c, s, side):  # type: ignore[no-untyped-def]
     """(v, omega, least h, slack of the intention): what a filtered robot does instead, counted in its tally."""
-    least, slack, remote = survey(duel, rules, v, omega, side)
+    least, slack, near = survey(duel, rules, v, omega, c, s, side)
     duel.tally[side, LEAST_H] = min(duel.tally[side, LEAST_H], least)
     if least < VIOLATION:
         duel.tally[side, VIOLATED] += 1.0
-    if remote:
+    if near == 0:
         return v, omega, least, slack
-    safe_v, safe_omega, found = corrected(duel, rules, v, omega, slack, side)
+    safe_v, safe_omega, found = corrected(duel, rules, v, omega, slack, c, s, near, side)
     if not found:
         duel.tally[side, INFEASIBLE] += 1.0
     if abs(safe_v - v) > CHANGE or abs(safe_omega - omega) > CHANGE:

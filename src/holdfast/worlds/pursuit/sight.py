@@ -21,6 +21,7 @@ from holdfast.worlds.pursuit.duel import (
 from holdfast.worlds.pursuit.geometry import circle_range, clip, sight_blocked, wall_range, wrap
 from holdfast.worlds.pursuit.mirror import mirror_flat, mirror_opponent, mirror_sensor
 
+ROUNDING = 1e-6  # m, more than the sums of a range can be off
 ODOMETRY_INDEX = 1 << 40  # far from the indices of lidar noise
 
 
@@ -189,6 +190,19 @@ def observe_flat(duel, rules, key, obs, side):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def circles_within(duel, x, y, reach):  # type: ignore[no-untyped-def]
+    """A bit for each circle that a ray of this reach could meet."""
+    within = 0
+    for k in range(duel.n_circles):
+        fx = x - duel.circles[k, 0]
+        fy = y - duel.circles[k, 1]
+        far = reach + duel.circles[k, 2] + ROUNDING
+        if fx * fx + fy * fy < far * far:
+            within |= 1 << k
+    return within
+
+
+@inlined
 def write_lidar(duel, rules, key, rays, obs, place, side):  # type: ignore[no-untyped-def]
     """Ray i points at heading - pi + 2 pi i / rays; walls and circles, never the opponent; then noise."""
     x = duel.pose[side, 0]
@@ -199,15 +213,18 @@ def write_lidar(duel, rules, key, rays, obs, place, side):  # type: ignore[no-un
     half_w = duel.half[0]
     half_h = duel.half[1]
     walls_near = half_w - abs(x) < reach or half_h - abs(y) < reach
+    within = circles_within(duel, x, y, reach)
     noise_1 = noise_2 = noise_3 = 0.0
     for i in range(rules.rays):
         ux = c * rays[i, 0] - s * rays[i, 1]
         uy = s * rays[i, 0] + c * rays[i, 1]
         distance = wall_range(x, y, ux, uy, half_w, half_h, reach) if walls_near else reach
-        for k in range(duel.n_circles):
-            fx = x - duel.circles[k, 0]
-            fy = y - duel.circles[k, 1]
-            distance = circle_range(fx, fy, duel.circles[k, 2], ux, uy, distance)
+        if within != 0:
+            for k in range(duel.n_circles):
+                if within & (1 << k):
+                    fx = x - duel.circles[k, 0]
+                    fy = y - duel.circles[k, 1]
+                    distance = circle_range(fx, fy, duel.circles[k, 2], ux, uy, distance)
         if rules.lidar_noise > 0.0:
             noise = noise_1
             if i % 4 == 0:

@@ -82,7 +82,7 @@ def pursuit_spec(settings: PursuitSettings) -> WorldSpec:
     score = "return" if settings.task == "navigate" else ("escaped" if settings.play == "evader" else "captured")
     return WorldSpec(
         name="pursuit",
-        version=5,
+        version=6,
         roles=tuple(side_role(settings, side) for side in sides),
         columns=("length", *returns, *DUEL_COLUMNS, *side_columns(), *term_columns()),
         score=score,
