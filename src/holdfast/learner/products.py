@@ -144,40 +144,32 @@ short_rows, short_row = panel(ROWS, 1, True), panel(1, 1, True)
 
 
 @contracted
-def add_columns(out, left, right, row, inner):  # type: ignore[no-untyped-def]
-    """All columns of a panel's rows."""
-    columns = out.shape[1]
-    whole = columns // COLUMNS * COLUMNS
-    for column in range(0, whole, COLUMNS):
+def add_panel(out, left, right, row, column, inner, is_single):  # type: ignore[no-untyped-def]
+    """Of the columns from one on, as many as a panel holds."""
+    rest = out.shape[1] - column
+    if is_single:
+        if rest >= COLUMNS:
+            whole_row(out, left, right, row, column, inner, LANES)
+        elif rest > LANES:
+            last_row(out, left, right, row, column, inner, rest - LANES)
+        else:
+            short_row(out, left, right, row, column, inner, rest)
+    elif rest >= COLUMNS:
         whole_rows(out, left, right, row, column, inner, LANES)
-    rest = columns - whole
-    if rest > LANES:
-        last_rows(out, left, right, row, whole, inner, rest - LANES * (VECTORS - 1))
-    elif rest > 0:
-        short_rows(out, left, right, row, whole, inner, rest)
-
-
-@contracted
-def add_columns_of_row(out, left, right, row, inner):  # type: ignore[no-untyped-def]
-    """The same for a single row."""
-    columns = out.shape[1]
-    whole = columns // COLUMNS * COLUMNS
-    for column in range(0, whole, COLUMNS):
-        whole_row(out, left, right, row, column, inner, LANES)
-    rest = columns - whole
-    if rest > LANES:
-        last_row(out, left, right, row, whole, inner, rest - LANES * (VECTORS - 1))
-    elif rest > 0:
-        short_row(out, left, right, row, whole, inner, rest)
+    elif rest > LANES:
+        last_rows(out, left, right, row, column, inner, rest - LANES)
+    else:
+        short_rows(out, left, right, row, column, inner, rest)
 
 
 @contracted
 def add_products_by_panels(out, left, right, rows, inner):  # type: ignore[no-untyped-def]
     even = rows // ROWS * ROWS
-    for row in range(0, even, ROWS):
-        add_columns(out, left, right, row, inner)
-    for row in range(even, rows):
-        add_columns_of_row(out, left, right, row, inner)
+    for column in range(0, out.shape[1], COLUMNS):
+        for row in range(0, even, ROWS):
+            add_panel(out, left, right, row, column, inner, False)
+        for row in range(even, rows):
+            add_panel(out, left, right, row, column, inner, True)
 
 
 def add_products_plainly(out, left, right, rows, inner):  # type: ignore[no-untyped-def]
