@@ -203,7 +203,7 @@ def resolved(config: Config, lanes: int) -> Config:
     lag = 1 if config.rollout.overlap else config.rollout.lag
     learner = config.learner
     if learner.amp == "auto":
-        learner = dataclasses.replace(learner, amp=chosen_precision(config.policy))
+        learner = dataclasses.replace(learner, amp=chosen_precision(config.policy, learner.engine))
     rollout = dataclasses.replace(config.rollout, threads=threads, lanes=lanes, lag=lag)
     return dataclasses.replace(config, rollout=rollout, learner=learner)
 

@@ -17,14 +17,20 @@ from tests.learner.test_vtrace import acted_batch
 
 
 @pytest.mark.parametrize(
-    ("flags", "network", "expected"),
-    [("fma avx2 amx_bf16", "impala", "bf16"), ("fma avx2 amx_bf16", "mlp", "off"), ("fma avx2", "impala", "off")],
+    ("flags", "network", "engine", "expected"),
+    [
+        ("fma avx2 amx_bf16", "impala", "auto", "bf16"),
+        ("fma avx2 amx_bf16", "impala", "fused", "off"),
+        ("fma avx2 amx_bf16", "mlp", "auto", "off"),
+        ("fma avx2", "impala", "auto", "off"),
+    ],
 )
-def test_half_precision_is_chosen_by_hardware_and_network(
-    tmp_path: Path, flags: str, network: str, expected: str
+def test_half_precision_is_chosen_by_hardware_network_and_engine(
+    tmp_path: Path, flags: str, network: str, engine: str, expected: str
 ) -> None:
     (tmp_path / "cpuinfo").write_text(f"flags\t: {flags}\n")
-    assert chosen_precision(PolicyConfig(network=network), tmp_path / "cpuinfo") == expected  # type: ignore[arg-type]
+    policy = PolicyConfig(network=network)  # type: ignore[arg-type]
+    assert chosen_precision(policy, engine, tmp_path / "cpuinfo") == expected
 
 
 def moved(**options: object) -> Learner:

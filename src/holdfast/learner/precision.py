@@ -15,9 +15,12 @@ from holdfast.config import LearnerConfig, PolicyConfig
 LARGE = ("impala", "impala-large")
 
 
-def chosen_precision(policy: PolicyConfig, cpuinfo: Path = Path("/proc/cpuinfo")) -> Literal["off", "bf16"]:
-    """What `learner.amp = auto` means on this machine; a function of hardware and configuration, never of a clock."""
-    if policy.network not in LARGE:
+def chosen_precision(
+    policy: PolicyConfig, engine: str, cpuinfo: Path = Path("/proc/cpuinfo")
+) -> Literal["off", "bf16"]:
+    """What `learner.amp = auto` means on this machine; a function of hardware and configuration, never of a clock.
+    Engines of our own compute in float32 only."""
+    if policy.network not in LARGE or engine in ("fused", "wide"):
         return "off"
     flags = cpuinfo.read_text().split() if cpuinfo.exists() else []
     return "bf16" if "amx_bf16" in flags else "off"
