@@ -1,8 +1,8 @@
 """A preset of self-play over seeds, each with its best-response test, in pieces: what is finished is not run again.
 
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10
-    python benchmarks/pursuit_certified.py RUNS --seeds 1 --preset pursuit-sensor
-    python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --set world.recall=true --results FOLDER
+    python benchmarks/pursuit_certified.py RUNS --seeds 1 --preset pursuit-flat
+    python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --set duel.evader_lr=0.3 --results FOLDER
     python benchmarks/pursuit_certified.py RUNS --seeds 1,2 --power
     python benchmarks/pursuit_certified.py RUNS --seeds 3,4 --further
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --table

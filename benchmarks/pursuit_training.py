@@ -25,8 +25,8 @@ RESULT = Path(__file__).parent / "results" / "pursuit_training.json"
 WARM_UP = 2  # iterations that are not counted
 SAME = ["--duel.cold_start=none", "--duel.warm_start=false", "--rollout.lanes=32"]
 CASES: dict[str, tuple[str, list[str], int, int]] = {  # preset, options, earlier steps/s, target of steps per second
-    "own recipe, flat": ("pursuit", [], 461, 50_000),
-    "own recipe, sensors": ("pursuit", ["--world.obs=sensor"], 146, 10_000),
+    "own recipe, flat": ("pursuit-flat", [], 461, 50_000),
+    "own recipe, sensors": ("pursuit", [], 146, 10_000),
     "same network and epochs, flat": ("pursuit-v", [*SAME, "--world.obs=flat", "--world.filter=none"], 461, 5_000),
     "same network and epochs, sensors and filter": ("pursuit-v", SAME, 146, 1_500),
 }

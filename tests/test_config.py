@@ -96,7 +96,7 @@ def test_options_without_effect_are_refused() -> None:
 
 def test_numbers_for_values_only_need_values_of_their_own() -> None:
     for words in (["--policy.separate", "false"], ["--policy.core", "gru", "--learner.minibatch", "2048"]):
-        config, explicit = load_config("pursuit", ["--world.critic", "full", *words])
+        config, explicit = load_config("pursuit", words)
         with pytest.raises(ConfigError, match=r"pursuer has 10 numbers for values only, but with policy\."):
             check_against_world(config, explicit, spec_of(config))
 

@@ -62,7 +62,7 @@ def test_cartpole_is_solved(tmp_path: Path) -> None:
 
 
 def test_cartpole_is_solved_by_v_trace_that_replays_and_overlaps(tmp_path: Path) -> None:
-    options = {"rollout.lanes": "64", "rollout.steps": "64", "learner.minibatch": "512", "run.iterations": "40"}
+    options = {"rollout.lanes": "64", "rollout.steps": "64", "learner.minibatch": "256", "run.iterations": "40"}
     ways = {"learner.algorithm": "vtrace", "learner.replay": "true", "rollout.overlap": "true"}
     _, result = finished_run(
         tmp_path, "gym:CartPole-v1", **{**options, **ways, "evaluation.every": "0", "rollout.threads": "2"}

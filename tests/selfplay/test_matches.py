@@ -32,7 +32,7 @@ def random_learner(config: Config, spec: WorldSpec, role: int, seed: int) -> Lea
 
 
 def field(core: str) -> tuple[Ground, list[Contender], list[Contender]]:
-    config = small_config("pursuit", **FAST, **{"policy.core": core, "evaluation.sampled": "false"})
+    config = small_config("pursuit-flat", **FAST, **{"policy.core": core, "evaluation.sampled": "false"})
     spec = make_world("pursuit", config.evaluation_world, 1, seed=0).spec
     sides = []
     for role, name in enumerate(("greedy", "flee")):

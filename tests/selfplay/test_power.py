@@ -18,7 +18,7 @@ from holdfast.worlds.pursuit.settings import PursuitSettings
 from holdfast.worlds.registry import make_world
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-PAIR = BENCHMARKS / "results" / "pursuit_certified" / "1.safetensors"
+PAIR = BENCHMARKS / "results" / "pursuit-flat_certified" / "1.safetensors"
 
 
 @pytest.mark.parametrize(
