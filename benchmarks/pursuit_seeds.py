@@ -3,17 +3,22 @@
     python benchmarks/pursuit_seeds.py RUNS v x z1 z2 v+balance --seeds 10
     python benchmarks/pursuit_seeds.py RUNS v v+warmup v+balance z1 z1+ewc z1+rnd z2 --seeds 10
     python benchmarks/pursuit_seeds.py RUNS study study+fast-evader --seeds 10
+    python benchmarks/pursuit_seeds.py SENSORS v x z1 z2 --set world.obs=sensor --results sensors.json
+    python benchmarks/pursuit_seeds.py RUNS v x --table
 
 Arms are presets, some with one factor changed. Sight is flat and masked in a 10 x 10 m arena, actions are held for
 three steps, the network is compact and batches are large, unless --sensor is given. The rows go to
-benchmarks/results/pursuit_seeds.json as they come; the unit of all intervals is the seed, and arms are compared seed by
-seed.
+benchmarks/results/pursuit_seeds.json, or what --results names, as they come; a file whose rows were made with other
+options is refused before anything is run. Two processes may share the seeds (--first, --seeds). The unit of all
+intervals is the seed, and arms are compared seed by seed.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
+import os
 import subprocess
 import sys
 from itertools import pairwise
@@ -22,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.disk import replace_file
 from holdfast.intervals import bootstrap_mean, wilson
 from holdfast.runs.metrics import read_lines
 
@@ -37,16 +43,20 @@ ARMS: dict[str, tuple[str, ...]] = {  # preset, then what is changed about it
     "v+warmup": ("pursuit-v", "--duel.warmup=true"),
     "v+warmup+switch": ("pursuit-v", "--duel.warmup=true", "--health.on_domination=switch"),
     "v+balance": ("pursuit-v", "--levels.advance=balance"),
+    "v+ewc": ("pursuit-v", "--ewc.strength=1000"),
+    "v+rnd": ("pursuit-v", "--rnd.coef=0.1"),
     "z1+ewc": ("pursuit-z1", "--ewc.strength=1000"),
     "z1+rnd": ("pursuit-z1", "--rnd.coef=0.1"),
     "study": ("pursuit-w", "--duel.max_turns=3"),  # how far seeds decide: a slower pursuer, three phases
     "study+fast-evader": ("pursuit-v", "--duel.max_turns=3", "--world.v_max_evader=1.2"),
     "z1+fast-evader": ("pursuit-z1", "--world.v_max_evader=1.2"),
 }
+Row = dict[str, Any]  # what one seed of an arm came to
 UP_TO = 3_000_000  # agent-steps over which the oscillation is measured
 MEASURES = ("change", "outside", "level", "rollbacks", "forgotten", "cells", "escape")
 QUESTIONS = (  # measure, arm, arm with one factor more
     ("change", "v", "v+warmup"),
+    ("change", "v", "v+warmup+switch"),
     ("change", "v", "z1"),
     ("change", "v+balance", "z1"),
     ("level", "v", "v+balance"),
@@ -54,10 +64,14 @@ QUESTIONS = (  # measure, arm, arm with one factor more
     ("forgotten", "z1", "z1+ewc"),
     ("forgotten", "z1", "z2"),
     ("forgotten", "v", "x"),
+    ("forgotten", "v", "v+ewc"),
     ("cells", "z1", "z1+rnd"),
     ("cells", "z1", "z2"),
     ("cells", "v", "x"),
+    ("cells", "v", "v+rnd"),
     ("escape", "v", "x"),
+    ("escape", "v", "v+ewc"),
+    ("escape", "v", "v+rnd"),
     ("escape", "z1", "z2"),
 )
 
@@ -80,7 +94,7 @@ def live(root: Path, arm: str, seed: int, words: list[str]) -> Path:
     return folder
 
 
-def measured(folder: Path, arm: str, seed: int) -> dict[str, Any]:
+def measured(folder: Path, arm: str, seed: int) -> Row:
     """The measures of one seed; none where a run had nothing to measure."""
     events, metrics = read_lines(folder / "events.jsonl"), read_lines(folder / "metrics.jsonl")
     steps = {int(row["iteration"]): int(row["agent_steps"]) for row in metrics}
@@ -111,7 +125,7 @@ def mean(values: list[Any]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def forgotten(judged: list[dict[str, Any]]) -> list[float]:
+def forgotten(judged: list[Row]) -> list[float]:
     """How much less often the evader escapes at the level before, one evaluation after leaving it."""
     drops = []
     for before, after in pairwise(judged):
@@ -125,7 +139,7 @@ def phase_seconds(folder: Path) -> float | None:
     return round(sum(value for row in rows for name, value in row.items() if name.startswith("phase.")), 1)
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def table(rows: list[Row]) -> str:
     """One line per arm, means with 95 % intervals over seeds."""
     lines = [
         "| arm | seeds | advanced | mean change of c | c outside 0.05-0.95 | highest level | rollbacks | forgotten "
@@ -143,7 +157,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def spread(rows: list[dict[str, Any]]) -> str:
+def spread(rows: list[Row]) -> str:
     """How far seeds differ when both roles have had their first lessons and the pursuer its first phase."""
     lines = [
         "| arm | seeds | c after the first phase | SD over seeds | lowest, highest | rollbacks |",
@@ -170,7 +184,7 @@ def interval(values: list[float | None]) -> str:
     return f"{found.mean():.3f} [{low:.3f}, {high:.3f}]"
 
 
-def comparisons(rows: list[dict[str, Any]]) -> str:
+def comparisons(rows: list[Row]) -> str:
     """Arms against each other, by the seeds they share; p by flipping signs, corrected after Holm."""
     found = [one for measure, a, b in QUESTIONS if (one := compared(rows, measure, a, b)) is not None]
     ranked = sorted(found, key=lambda one: one[4])
@@ -185,7 +199,7 @@ def comparisons(rows: list[dict[str, Any]]) -> str:
 
 
 def compared(
-    rows: list[dict[str, Any]], measure: str, a: str, b: str
+    rows: list[Row], measure: str, a: str, b: str
 ) -> tuple[str, int, float, tuple[float, float], float] | None:
     by = {(row["arm"], row["seed"]): row[measure] for row in rows if row[measure] is not None}
     seeds = sorted(seed for arm, seed in by if arm == a and (b, seed) in by)
@@ -209,29 +223,60 @@ def main() -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="options of `train`, before all others"
     )
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of the rows")
+    parser.add_argument("--table", action="store_true", help="only print what there is of these arms")
     given = parser.parse_args()
+    if given.table:
+        tell([row for row in read_rows(given.results)[1] if row["arm"] in given.arms])
+        return
     given.root.mkdir(parents=True, exist_ok=True)
     chosen = dict(
         word.split("=", 1) for word in (*(() if given.sensor else FAST), *(f"--{pair}" for pair in given.set))
     )
     words = [f"{name}={value}" for name, value in chosen.items()]
+    refuse_others(given.results, words)
     for seed in range(given.first, given.seeds + 1):  # seed by seed, so that arms stay comparable when time runs out
         for arm in given.arms:
             row = measured(live(given.root, arm, seed, words), arm, seed)
             print(json.dumps(row), flush=True)
-            rows = kept(words, row)
+            rows = keep(given.results, words, row)
+    tell(rows)
+
+
+def tell(rows: list[Row]) -> None:
     print(table(rows), spread(rows), comparisons(rows), sep="\n\n")
 
 
-def kept(words: list[str], row: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows measured so far with the same options, this one among them; written to the file."""
-    rows = {}
-    if RESULTS.is_file() and (before := json.loads(RESULTS.read_text()))["words"] == words:
-        rows = {(old["arm"], old["seed"]): old for old in before["rows"]}
-    rows[row["arm"], row["seed"]] = row
-    arms = list(ARMS)
-    ordered = sorted(rows.values(), key=lambda one: (arms.index(one["arm"]), one["seed"]))
-    RESULTS.write_text(json.dumps({"words": words, "rows": ordered}, indent=1) + "\n")
+def read_rows(path: Path) -> tuple[list[str] | None, list[Row]]:
+    """The options of the rows so far, and the rows; none where there is no file yet."""
+    if not path.is_file():
+        return None, []
+    before = json.loads(path.read_text())
+    return before["words"], before["rows"]
+
+
+def refuse_others(path: Path, words: list[str]) -> None:
+    """Rows of other options in the same file would be lost, or be compared with these."""
+    before, _ = read_rows(path)
+    if before is not None and before != words:
+        differing = " ".join(sorted(set(before) ^ set(words))) or "their order"
+        print(f"{path} holds rows made with other options ({differing}): give other --results", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def keep(path: Path, words: list[str], row: Row) -> list[Row]:
+    """Write a row beside those before it, one process at a time; all of them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        rows = {(old["arm"], old["seed"]): old for old in read_rows(path)[1]}
+        rows[row["arm"], row["seed"]] = row
+        arms = list(ARMS)
+        ordered = sorted(rows.values(), key=lambda one: (arms.index(one["arm"]), one["seed"]))
+        replace_file(path, (json.dumps({"words": words, "rows": ordered}, indent=1) + "\n").encode())
+    finally:
+        os.close(lock)
     return ordered
 
 
