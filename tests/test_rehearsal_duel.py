@@ -25,6 +25,14 @@ def test_every_feature_of_a_published_experiment_fires(preset: str, expected: se
     assert {feature.name for feature in found.features} >= expected
 
 
+def test_beliefs_are_rehearsed() -> None:
+    sight = ["--policy.network=parts", "--policy.encoder=belief", "--world.belief=true"]
+    config, _ = load_config("pursuit-z2", [*sight, "--rollout.threads=1", "--run.allow_slow=true"])
+    found = rehearse_run(config, Quiet())
+    assert found.missing == ()
+    assert {feature.name for feature in found.features} >= {*EXPECTED, "belief"}
+
+
 @pytest.mark.parametrize("mode", ["turns", "simultaneous"])
 def test_pennies_rehearse_without_levels(mode: str) -> None:
     words = [f"--duel.mode={mode}", "--duel.generations=3", "--duel.finish_share=0.2", "--rollout.threads=1"]

@@ -51,8 +51,14 @@ class RolloutConfig:
 class PolicyConfig:
     """The network that acts."""
 
-    network: Literal["auto", "mlp", "cnn", "pixels-small", "conv4", "impala", "impala-large"] = option(
-        "auto", "mlp for vectors, the others look at images; auto takes mlp or cnn"
+    network: Literal["auto", "mlp", "parts", "cnn", "pixels-small", "conv4", "impala", "impala-large"] = option(
+        "auto",
+        "mlp for vectors; parts: lidar and history by layers of their own; the others look at images; auto: mlp or cnn",
+    )
+    encoder: Literal["mlp", "lstm", "belief"] = option(
+        "mlp",
+        "what sums up a history; belief: in both directions, and learns to tell where the opponent is (world.belief)",
+        only=("policy.network", ("parts",)),
     )
     hidden: tuple[int, ...] = option((64, 64), "width of each hidden layer, after the convolutions if any", low=1)
     activation: Literal["tanh", "relu"] = option("tanh", "between layers")
@@ -123,6 +129,7 @@ class LearnerConfig:
     )
     entropy_share: float = option(1.0, "share of the run after which it is there", low=0.01, high=1.0)
     value_coef: float = option(0.5, "weight of the value loss", low=0.0)
+    belief_coef: float = option(0.1, "weight of the error of beliefs", low=0.0, only=("policy.encoder", ("belief",)))
     max_grad_norm: float = option(0.5, "gradients are scaled down to this length; 0 = off", low=0.0)
     target_kl: float = option(0.0, "end the epochs once the policy moved 1.5 times this far; 0 = off", low=0.0)
     normalize_advantages: bool = option(True, "scale each batch's advantages to mean 0, deviation 1")

@@ -10,7 +10,7 @@ from holdfast.learner.schedules import LONGEST_WARMUP, rises_again
 from holdfast.options import allows
 from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
-from holdfast.worlds.spaces import Grid
+from holdfast.worlds.spaces import HISTORY, LIDAR, Grid
 
 SMALLEST = {"pixels-small": 20}  # side of a picture in pixels; padding lets the other networks see any size
 
@@ -169,8 +169,12 @@ def _grid_problems(role: Role) -> list[str]:
 
 def _network_problems(config: Config, role: Role) -> list[str]:
     sight, network, problems = role.observations, config.policy.network, []
-    looks = sight.is_image and network != "mlp"
-    if network not in ("auto", "mlp") and not sight.is_image:
+    looks = sight.is_image and network not in ("mlp", "parts")
+    if network == "parts":
+        problems += _looking_problems(config, role)
+    elif sight.believed:
+        problems.append("world.belief = true has no effect without policy.network = parts and policy.encoder = belief")
+    if network not in ("auto", "mlp", "parts") and not sight.is_image:
         problems.append(
             f"policy.network = {network} needs images of bytes; {role.name} sees {sight.dtype}{list(sight.shape)}"
         )
@@ -187,6 +191,23 @@ def _network_problems(config: Config, role: Role) -> list[str]:
         )
     if config.policy.norm == "group" and not looks:
         problems.append(f"policy.norm = group has no effect: {role.name} looks without convolutions; use layer")
+    return problems
+
+
+def _looking_problems(config: Config, role: Role) -> list[str]:
+    sight, encoder = role.observations, config.policy.encoder
+    names = {name for name, _ in sight.parts}
+    if not names & {LIDAR, HISTORY}:
+        return [f"policy.network = parts needs a lidar or a history to look at; {role.name} sees {list(sight.shape)}"]
+    problems = []
+    if HISTORY not in names and encoder != "mlp":
+        problems.append(f"policy.encoder = {encoder} sums up a history; {role.name} has none")
+    if (encoder == "belief") != (sight.believed > 0):
+        problems.append(
+            "policy.encoder = belief and world.belief = true need each other: a belief learns from where the other is"
+        )
+    if encoder == "belief" and config.learner.algorithm != "ppo":
+        problems.append(f"policy.encoder = belief learns with ppo, not with {config.learner.algorithm}")
     return problems
 
 

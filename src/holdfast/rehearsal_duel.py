@@ -212,6 +212,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (mini.league.mix[2] > 0, lambda: _met(events, "script")),
         (mini.ewc.strength > 0, lambda: _largest(metrics, ".penalty", "EWC", "added to the loss at most")),
         (mini.rnd.coef > 0, lambda: _novelty(metrics)),
+        (mini.policy.encoder == "belief", lambda: _belief(metrics)),
         (duel.warmup, lambda: _warmup(events)),
         (duel.damp_threshold > 0, lambda: _below_one(metrics, "duel.lr_scale", "learning-rate damping")),
         (duel.mask_steps > 0, lambda: _below_one(metrics, "duel.full_sight", "masking curriculum")),
@@ -337,6 +338,15 @@ def _novelty(metrics: Rows) -> Feature:
     peak = int(np.argmax(errors))
     fired = min(errors[peak:]) < errors[peak] and float(np.abs(means).max()) < 0.05
     return Feature("RND", fired, f"error {max(errors):.3g} to {errors[-1]:.3g}, mean bonus {max(means, key=abs):.2g}")
+
+
+def _belief(metrics: Rows) -> Feature:
+    """As with RND, what came unexpected is expected later."""
+    errors = _values(metrics, ".belief_loss")
+    fired = bool(errors) and errors[-1] < max(errors)
+    return Feature(
+        "belief", fired, f"error {max(errors):.3g} to {errors[-1]:.3g}" if errors else "nothing was believed"
+    )
 
 
 def _bonuses(metrics: Rows) -> Rows:

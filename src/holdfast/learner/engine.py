@@ -21,6 +21,7 @@ def obstacles(own: Own, role: Role, policy: PolicyConfig, learner: LearnerConfig
     found = {
         f"{role.name} sees images": role.observations.is_image,
         f"{role.name} has {type(role.actions).__name__.lower()} actions": not isinstance(role.actions, ACTIONS[own]),
+        f"policy.network = {policy.network}": policy.network == "parts",
         f"policy.core = {policy.core}": policy.core != "none",
         "policy.separate = false": not policy.separate,
         f"policy.norm = {policy.norm}": policy.norm != "none",

@@ -1,4 +1,5 @@
 """The network that acts: a body per purpose (MLP or CNN), an optional recurrent core, a head for actions, one value.
+Observations of named parts may first be looked at by layers of their own, which both bodies share.
 
 Forward passes are over rows [B, ...]; with a core, `sequence` runs [T, R, ...] step by step and empties the memory of
 a row wherever its episode starts.
@@ -16,6 +17,7 @@ from torch import nn
 from holdfast.config import PolicyConfig
 from holdfast.learner.cores import Core
 from holdfast.learner.heads import make_head
+from holdfast.learner.looking import Looker
 from holdfast.learner.networks import feature_count, make_convolutions
 from holdfast.worlds.api import Role
 
@@ -29,6 +31,7 @@ class Output(NamedTuple):
     actions: Tensor  # [B, outputs of the head]
     value: Tensor  # [B]
     hidden: Tensor  # [B, H]
+    belief: Tensor | None = None  # [B, numbers of a mixture] of a policy that believes something
 
 
 def _linear(inputs: int, outputs: int, gain: float, generator: torch.Generator) -> nn.Linear:
@@ -80,10 +83,14 @@ class Policy(nn.Module):
         self.horizon = horizon  # numbers further from 0 than this are seen as this
         self.head = make_head(role.actions)
         sight = role.observations
-        self.acting = sight.acting if sight.judging else None  # none: all of a sight
-        self.body = Body(role, config, generator, sight.acting)
+        self.acting = sight.acting if sight.acting < sight.size else None  # none: all of a sight
+        self.judged = sight.judged
+        self.looker = Looker(sight, config.encoder, generator) if config.network == "parts" else None
+        numbers = sight.acting if self.looker is None else self.looker.size
+        self.body = Body(role, config, generator, numbers)
         recurrent = config.core != "none"
-        self.value_body = Body(role, config, generator, sight.size) if config.separate and not recurrent else None
+        own = config.separate and not recurrent
+        self.value_body = Body(role, config, generator, numbers + sight.judging) if own else None
         self.core = Core(config.core, self.body.size, config.core_size, generator) if recurrent else None
         size = self.body.size if self.core is None else self.core.size
         self.action_layer = _linear(size, self.head.outputs, ACTION_GAIN, generator)
@@ -94,32 +101,41 @@ class Policy(nn.Module):
 
     def forward(self, obs: Tensor, hidden: Tensor, starts: Tensor) -> Output:
         """One step of rows [B]; `starts` [B] tells whose memory is empty."""
-        obs = self._clipped(obs)
-        features = self.body(self._acted_on(obs))
+        acted_on, judged, belief = self._looked_at(self._clipped(obs))
+        features = self.body(acted_on)
         if self.core is not None:
             features, hidden = self.core(features, hidden * (~starts)[:, None])
-        return self._answer(obs, features, hidden)
+        return self._answer(judged, features, hidden, belief)
 
     def sequence(self, obs: Tensor, hidden: Tensor, starts: Tensor) -> Output:
         """[T, R, ...] in order, as one flat output of T*R rows; only for a policy with a core."""
         assert self.core is not None
         steps, rows = starts.shape
-        obs = self._clipped(obs)
-        features = self.body(self._acted_on(obs.flatten(0, 1))).view(steps, rows, -1)
+        acted_on, judged, belief = self._looked_at(self._clipped(obs.flatten(0, 1)))
+        features = self.body(acted_on).view(steps, rows, -1)
         kept = (~starts)[:, :, None].float()
         said = []
         for t in range(steps):
             now, hidden = self.core(features[t], hidden * kept[t])
             said.append(now)
         remembered = torch.stack(said).flatten(0, 1)  # [T, R, H] -> [T*R, H]
-        return self._answer(obs.flatten(0, 1), remembered, hidden)
+        return self._answer(judged, remembered, hidden, belief)
 
     def _clipped(self, obs: Tensor) -> Tensor:
         return obs if self.horizon is None else obs.clamp(-self.horizon, self.horizon)
 
-    def _acted_on(self, obs: Tensor) -> Tensor:
-        return obs if self.acting is None else obs[:, : self.acting]
+    def _looked_at(self, obs: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What choices are made from, what values are learned from, and what is believed."""
+        shown = obs if self.acting is None else obs[:, : self.acting]
+        if self.looker is None:
+            return shown, obs, None
+        features, belief = self.looker(shown)
+        judged = (
+            features if self.judged == shown.shape[1] else torch.cat([features, obs[:, self.acting : self.judged]], 1)
+        )
+        return features, judged, None if belief is None else belief.float()
 
-    def _answer(self, obs: Tensor, features: Tensor, hidden: Tensor) -> Output:
-        judged = features if self.value_body is None else self.value_body(obs)
-        return Output(self.action_layer(features).float(), self.value_layer(judged)[:, 0].float(), hidden.float())
+    def _answer(self, judged: Tensor, features: Tensor, hidden: Tensor, belief: Tensor | None) -> Output:
+        valued = features if self.value_body is None else self.value_body(judged)
+        actions, value = self.action_layer(features).float(), self.value_layer(valued)[:, 0].float()
+        return Output(actions, value, hidden.float(), belief)

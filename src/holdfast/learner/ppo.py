@@ -11,6 +11,7 @@ import torch
 
 from holdfast.learner.advantages import explained_variance, gae
 from holdfast.learner.batch import Batch
+from holdfast.learner.belief import mixture_of
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss, Minibatch, normalized, ppo_loss
 from holdfast.learner.policy import Output
@@ -30,6 +31,7 @@ class PpoLesson:
         target, old_value = learner.value_in_network(returns), learner.value_in_network(batch.value)
         self.whole = Minibatch(batch.obs, batch.actions, batch.log_prob, advantage, target, old_value)
         self.mixed: list[torch.Tensor] | None = None  # the same rows in this epoch's order
+        self.beliefs: list[torch.Tensor] = []  # error and distance of each minibatch
 
     def epoch(self, pace: Pace, generator: torch.Generator) -> Iterator[Loss]:
         if self.learner.policy.core is not None:
@@ -40,10 +42,13 @@ class PpoLesson:
             if engine is not None:
                 yield engine.descend(part, pace.entropy)
             else:
-                yield descend(self.learner, part, self.learner.answer(part.obs), pace)
+                yield self._descend(part, self.learner.answer(part.obs), pace)
 
     def close(self) -> dict[str, float]:
-        return {}
+        if not self.beliefs:
+            return {}
+        error, distance = torch.stack(self.beliefs).mean(0).tolist()
+        return {"belief_loss": error, "belief_distance": distance}
 
     def _single_steps(self, generator: torch.Generator) -> Iterator[Minibatch]:
         """In random order. One contiguous copy per epoch is 1.1 to 1.25 times as fast as a gather per minibatch; its
@@ -67,8 +72,24 @@ class PpoLesson:
             if bool(learned.any()):
                 output = self.learner.answer_rows(self.batch, rows)
                 part = Minibatch(*(field[:, rows].flatten(0, 1)[learned] for field in self.whole))
-                kept = Output(output.actions[learned], output.value[learned], output.hidden)
-                yield descend(self.learner, part, kept, pace)
+                belief = None if output.belief is None else output.belief[learned]
+                kept = Output(output.actions[learned], output.value[learned], output.hidden, belief)
+                yield self._descend(part, kept, pace)
+
+    def _descend(self, part: Minibatch, output: Output, pace: Pace) -> Loss:
+        if output.belief is None:
+            return descend(self.learner, part, output, pace)
+        beside = self.learner.config.belief_coef * self._believe(output.belief, part.obs)
+        return descend(self.learner, part, output, pace, beside)
+
+    def _believe(self, said: torch.Tensor, obs: torch.Tensor) -> torch.Tensor:
+        """The mean error of what is believed about the numbers nobody is shown."""
+        truth, mixture = obs[:, -self.learner.role.observations.believed :], mixture_of(said)
+        error = mixture.error(truth).mean()
+        with torch.no_grad():
+            distance = (mixture.centre() - truth).square().sum(1).mean().sqrt()
+        self.beliefs.append(torch.stack([error.detach(), distance]))
+        return error
 
 
 def shuffled_rows(learner: Learner, batch: Batch, generator: torch.Generator) -> tuple[torch.Tensor, ...]:
@@ -77,10 +98,11 @@ def shuffled_rows(learner: Learner, batch: Batch, generator: torch.Generator) ->
     return order.split(max(1, learner.config.minibatch // batch.steps))
 
 
-def descend(learner: Learner, part: Minibatch, output: Output, pace: Pace) -> Loss:
-    """Write the loss's gradient to the optimiser by torch."""
+def descend(learner: Learner, part: Minibatch, output: Output, pace: Pace, beside: torch.Tensor | float = 0.0) -> Loss:
+    """Write the gradient of the loss, and of what is learned beside it, to the optimiser by torch."""
     judged = learner.policy.head.judge(output.actions, learner.policy.extra, part.actions)
     loss = ppo_loss(learner.config, pace.entropy, part, *judged, output.value)
+    loss = loss._replace(total=loss.total + beside)
     learner.optimizer.zero()
     loss.total.backward()
     return loss

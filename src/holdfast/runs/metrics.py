@@ -51,6 +51,10 @@ METRICS = (
     Metric("learner.{role}.epochs", "count", "passes over the batch, fewer when the KL limit ended them"),
     Metric("learner.{role}.valid_share", "share", "agent-steps of the batch that were really acted"),
     Metric("learner.{role}.forced_share", "share", "agent-steps whose action was not the agent's own"),
+    Metric("learner.{role}.belief_loss", "nats", "how unlikely the belief finds the truth (policy.encoder = belief)"),
+    Metric(
+        "learner.{role}.belief_distance", "deviations", "how far what is believed is from the truth, root mean square"
+    ),
     Metric("learner.{role}.rho", "1", "mean weight of a step's own surprise; 1 = as fresh as can be (only V-trace)"),
     Metric("learner.{role}.replay_size", "count", "agent-steps that can be replayed"),
     Metric("learner.{role}.replay_fill", "share", "of the replay's capacity that is filled"),

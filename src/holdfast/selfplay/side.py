@@ -13,6 +13,7 @@ from holdfast.learner.learner import Learner
 from holdfast.learner.rnd import Novelty
 from holdfast.state import torch_generator
 from holdfast.worlds.api import Role
+from holdfast.worlds.spaces import HISTORY
 
 NOVELTY, SPARE = 12, 14  # purposes of torch generators
 
@@ -49,7 +50,7 @@ def newest_columns(role: Role) -> slice:
     start = 0
     for name, shape in getattr(role.observations, "parts", ()):
         size = int(np.prod(shape))
-        if name == "history":
+        if name == HISTORY:
             return slice(start + size - shape[-1], start + size)
         start += size
     return slice(0, role.observations.acting)

@@ -3,7 +3,7 @@
 Rows are sorted by the policy that plays them and cut into blocks. Small plain policies, those that learn by the fused
 kernels, go through a kernel of their own, block by block; others of the plain kind through a handful of batched matrix
 products, which serve all policies at once, however unevenly they share the rows. Policies with a memory, or with a
-picture to look at, are asked one after the other.
+picture or parts to look at, are asked one after the other.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Stack:
         self.make = make
         self.template = template = make()
         self.policy = template.policy
-        self.is_plain = self.policy.core is None and not template.role.observations.is_image
+        simple = self.policy.core is None and self.policy.looker is None
+        self.is_plain = simple and not template.role.observations.is_image
         self.forwards = 0  # batched passes so far
         self.extra = torch.zeros(size, self.policy.head.extra)
         if not self.is_plain:

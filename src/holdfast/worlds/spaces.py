@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+LIDAR, HISTORY = "lidar", "history"  # names of parts: ranges all round; vectors, the newest last
+
 
 class Observations(NamedTuple):
     """An array of this shape; `low` and `high` hold for every number in it."""
@@ -15,7 +17,8 @@ class Observations(NamedTuple):
     low: float
     high: float
     parts: tuple[tuple[str, tuple[int, ...]], ...] = ()  # names and shapes of what a vector is made of, in its order
-    judging: int = 0  # the last so many numbers are for learning values only: whoever acts does not see them
+    judging: int = 0  # numbers at the end for learning values only: whoever acts does not see them
+    believed: int = 0  # numbers behind them that a belief learns to tell: nobody is shown them
 
     @property
     def size(self) -> int:
@@ -24,7 +27,12 @@ class Observations(NamedTuple):
     @property
     def acting(self) -> int:
         """How many numbers choices are made from."""
-        return self.size - self.judging
+        return self.judged - self.judging
+
+    @property
+    def judged(self) -> int:
+        """How many numbers values are learned from."""
+        return self.size - self.believed
 
     @property
     def is_image(self) -> bool:

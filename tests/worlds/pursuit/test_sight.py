@@ -312,6 +312,28 @@ def test_the_picture_shows_what_is_recalled() -> None:
     np.testing.assert_allclose(middle, [-3.0 * 26.2, 4.0 * 26.2], atol=3.0)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.tuples(coordinate, coordinate, angle), st.tuples(coordinate, coordinate, angle), st.booleans(), st.integers(0, 1)
+)
+def test_beliefs_learn_from_where_the_other_is_and_nobody_is_shown_it(
+    pursuer: Pose, evader: Pose, visible: bool, side: int
+) -> None:
+    own, other = (pursuer, evader) if side == 0 else (evader, pursuer)
+    assume(math.dist(own[:2], other[:2]) > 0.01)
+    options = {"heading": "sincos", "critic": "full", "history": 2}
+    sights = []
+    for belief in (True, False):
+        duel, rules = scene(pursuer, evader, belief=belief, **options)
+        duel["visible"][:], duel["mirror"][:] = visible, 1.0
+        sights.append(told(duel, rules, side, observation_size(PursuitSettings(belief=belief, **options), side)))
+    ahead = np.array([math.cos(own[2]), math.sin(own[2])])
+    away = np.subtract(other[:2], own[:2]) / math.hypot(20.0, 20.0)
+    wanted = [away @ ahead, away @ np.array([-ahead[1], ahead[0]])]
+    np.testing.assert_allclose(sights[0][-2:], wanted, atol=1e-6)
+    assert np.array_equal(sights[0][:-2], sights[1])
+
+
 def turned(pose: Pose, sx: float, sy: float, exchanged: bool) -> Pose:
     x, y, heading = pose
     across, along = sx * math.cos(heading), sy * math.sin(heading)
@@ -326,7 +348,7 @@ def told(duel: Any, rules: Any, side: int, numbers: int) -> np.ndarray:
 
 FLAT_SIGHT = {"obs": "flat_masked", "recall": True}
 SENSOR_SIGHT = {"obs": "sensor", "history": 3}
-SPARE_SIGHT = {"obs": "sensor", "history": 3, "history_lidar": False}
+SPARE_SIGHT = {"obs": "sensor", "history": 3, "history_lidar": False, "belief": True}
 
 
 @settings(max_examples=120, deadline=None)

@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.worlds.pursuit.duel import EVADER, PURSUER, for_kernels
 from holdfast.worlds.pursuit.settings import PursuitSettings
+from holdfast.worlds.spaces import HISTORY, LIDAR
 
 ALL_ROUND = 4.0  # rad, beyond any bearing: no cone
 ANY_DISTANCE = 1e9
@@ -60,6 +61,7 @@ class Rules(NamedTuple):
     sincos: bool
     recalls: bool  # what was last seen is told
     judges: bool  # where the opponent is is told to the critic
+    believed: int  # numbers at the end of a sight that nobody is shown
     mirrors: bool
     history: int
     remembers_lidar: bool
@@ -145,6 +147,7 @@ def make_rules(settings: PursuitSettings) -> Rules:
         sincos=s.heading == "sincos",
         recalls=s.recall and s.obs == "flat_masked",
         judges=s.critic == "full" and masked,
+        believed=believed_size(s),
         mirrors=s.mirror,
         history=s.history,
         remembers_lidar=s.history_lidar,
@@ -213,10 +216,11 @@ def observation_parts(settings: PursuitSettings, side: int) -> tuple[tuple[str, 
     if settings.obs == "sensor":
         one = sensor_size(settings)
         state, lidar = one - settings.lidar_rays + settings.time_left, settings.lidar_rays
-        parts: list[tuple[str, tuple[int, ...]]] = [("state", (state,)), ("lidar", (lidar,))]
+        parts: list[tuple[str, tuple[int, ...]]] = [("state", (state,)), (LIDAR, (lidar,))]
         if settings.history:
-            parts.append(("history", (settings.history, one if settings.history_lidar else one - lidar)))
-        return (*parts, *_judging_part(settings, side))
+            parts.append((HISTORY, (settings.history, one if settings.history_lidar else one - lidar)))
+        believed = (("belief", (believed_size(settings),)),) if believed_size(settings) else ()
+        return (*parts, *_judging_part(settings, side), *believed)
     poses = 17 if settings.heading == "sincos" else 14
     numbers = poses + masked(settings, side) + settings.time_left + 2 * settings.circles_seen
     if masked(settings, side) and settings.recall:
@@ -234,6 +238,11 @@ def judging_size(settings: PursuitSettings, side: int) -> int:
     if settings.critic == "own" or not masked(settings, side):
         return 0
     return 10 if settings.heading == "sincos" else 8
+
+
+def believed_size(settings: PursuitSettings) -> int:
+    """Numbers that beliefs are about: how far ahead and how far to the left the opponent is."""
+    return 2 if settings.belief and settings.obs == "sensor" else 0
 
 
 def observation_size(settings: PursuitSettings, side: int) -> int:

@@ -84,6 +84,11 @@ class PursuitSettings:
     critic: Literal["own", "full"] = option(
         "own", "full: values are learned from where the opponent is, seen or not; choices are not", only=MASKED
     )
+    belief: bool = option(
+        False,
+        "give policies that believe something (policy.encoder) where the opponent is to learn from; nobody is shown it",
+        only=SENSOR,
+    )
     mirror: bool = option(
         False,
         "each side is told each duel as it is or as in a mirror, by chance: four ways, in a square arena eight",

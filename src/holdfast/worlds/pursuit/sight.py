@@ -292,13 +292,24 @@ def remember(rules, obs, state, lidar):  # type: ignore[no-untyped-def]
 
 @inlined
 def write_judging(duel, rules, obs, side):  # type: ignore[no-untyped-def]
-    """At the end, for values only: the opponent as it is, in sight or not, and whether it sees this side."""
+    """For values only: the opponent as it is, in sight or not, and whether it sees this side."""
     diagonal = 2.0 * math.sqrt(duel.half[0] * duel.half[0] + duel.half[1] * duel.half[1])
-    place = obs.shape[0] - (10 if rules.sincos else 8)
+    place = obs.shape[0] - rules.believed - (10 if rules.sincos else 8)
     place = write_opponent(duel, rules, obs, side, duel.pose[side, 2], diagonal, place)
     obs[place] = 1.0 if duel.visible[1 - side] else 0.0
     if rules.mirrors:
         mirror_opponent(obs, duel, side, place - 9)
+
+
+@inlined
+def write_believed(duel, rules, obs, side):  # type: ignore[no-untyped-def]
+    """At the end, for beliefs: how far ahead and to the left the opponent is, in diagonals of the arena."""
+    diagonal = 2.0 * math.sqrt(duel.half[0] * duel.half[0] + duel.half[1] * duel.half[1])
+    angle = bearing(duel, side)
+    obs[obs.shape[0] - 2] = duel.distance / diagonal * math.cos(angle)
+    obs[obs.shape[0] - 1] = duel.distance / diagonal * math.sin(angle)
+    if rules.mirrors:
+        obs[obs.shape[0] - 1] *= duel.mirror[side, 2]
 
 
 @inlined
@@ -309,3 +320,5 @@ def observe(duel, rules, key, rays, obs, side):  # type: ignore[no-untyped-def]
         observe_sensor(duel, rules, key, rays, obs, side)
     if rules.judges and (rules.masks_p if side == PURSUER else rules.masks_e):
         write_judging(duel, rules, obs, side)
+    if rules.believed > 0:
+        write_believed(duel, rules, obs, side)

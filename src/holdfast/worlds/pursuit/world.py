@@ -13,6 +13,7 @@ from holdfast.worlds.pursuit import opening, rules, scripted, spawn
 from holdfast.worlds.pursuit.checks import check_settings, diagonal, start_problem
 from holdfast.worlds.pursuit.constants import (
     as_record,
+    believed_size,
     judging_size,
     make_rules,
     masked,
@@ -50,8 +51,8 @@ def side_role(settings: PursuitSettings, side: int) -> Role:
     if settings.obs == "sensor" and settings.sense_radius is not None:
         bound = max(bound, 1.2 * diagonal(settings) / settings.sense_radius)  # shown by the masking curriculum
     parts = observation_parts(settings, side)
-    judging = judging_size(settings, side)
-    sight = Observations((observation_size(settings, side),), np.dtype(np.float32), -bound, bound, parts, judging)
+    apart = (judging_size(settings, side), believed_size(settings))
+    sight = Observations((observation_size(settings, side),), np.dtype(np.float32), -bound, bound, parts, *apart)
     numbers = 1 if settings.fixed_speed else 2
     return Role(SIDES[side], 1, sight, Continuous((-1.0,) * numbers, (1.0,) * numbers))
 
