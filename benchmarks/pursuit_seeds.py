@@ -3,7 +3,7 @@
     python benchmarks/pursuit_seeds.py RUNS v x z1 z2 v+balance --seeds 10
     python benchmarks/pursuit_seeds.py RUNS v v+warmup v+balance z1 z1+ewc z1+rnd z2 --seeds 10
     python benchmarks/pursuit_seeds.py RUNS study study+fast-evader --seeds 10
-    python benchmarks/pursuit_seeds.py SENSORS v x z1 z2 --set world.obs=sensor --results sensors.json
+    python benchmarks/pursuit_seeds.py SENSORS v --set world.obs=sensor --set world.belief=false --results sensors.json
     python benchmarks/pursuit_seeds.py RUNS v x --table
 
 Arms are presets, some with one factor changed. Sight is flat and masked in a 10 x 10 m arena, actions are held for
@@ -35,8 +35,8 @@ RESULTS = Path(__file__).parent / "results" / "pursuit_seeds.json"
 FAST = (
     "--world.obs=flat_masked", "--world.arena_w=10", "--world.arena_h=10", "--world.max_steps=600",
     "--world.spawn_max=11", "--world.heading=sincos", "--world.fixed_speed=true", "--world.hold=3", "--policy.grid=7",
-    "--policy.hidden=64,64", "--rollout.lanes=256", "--rollout.steps=32", "--learner.minibatch=1024",
-    "--learner.epochs=4", "--checkpoint.every=100",
+    "--policy.network=mlp", "--policy.hidden=64,64", "--rollout.lanes=256", "--rollout.steps=32",
+    "--learner.minibatch=1024", "--learner.epochs=4", "--checkpoint.every=100",
 )  # fmt: skip
 ARMS: dict[str, tuple[str, ...]] = {  # preset, then what is changed about it
     **{name: (f"pursuit-{name}",) for name in ("v", "x", "z1", "z2", "w", "y")},

@@ -24,12 +24,12 @@ from holdfast.views.terminal import Quiet
 RESULT = Path(__file__).parent / "results" / "pursuit_training.json"
 WARM_UP = 2  # iterations that are not counted
 SAME = ["--duel.cold_start=none", "--duel.warm_start=false", "--rollout.lanes=32"]
-BELIEF = ["--policy.network=parts", "--policy.encoder=belief", "--world.belief=true"]
+FLAT = ["--world.obs=flat", "--world.filter=none", "--policy.network=mlp"]
 CASES: dict[str, tuple[str, list[str], int, int]] = {  # preset, options, earlier steps/s, target of steps per second
     "own recipe, flat": ("pursuit-flat", [], 461, 50_000),
     "own recipe, sensors": ("pursuit", [], 146, 10_000),
-    "same network and epochs, flat": ("pursuit-v", [*SAME, "--world.obs=flat", "--world.filter=none"], 461, 5_000),
-    "same network and epochs, sensors and filter": ("pursuit-v", [*SAME, *BELIEF], 146, 1_500),
+    "same network and epochs, flat": ("pursuit-v", [*SAME, *FLAT], 461, 5_000),
+    "same network and epochs, sensors and filter": ("pursuit-v", SAME, 146, 1_500),
 }
 
 

@@ -19,15 +19,15 @@ EXPECTED = {
 @pytest.mark.parametrize(("preset", "expected"), [("pursuit-z2", EXPECTED), ("pursuit-v", {"advance", "regress"})])
 def test_every_feature_of_a_published_experiment_fires(preset: str, expected: set[str]) -> None:
     """By balance, and by captures."""
-    config, _ = load_config(preset, ["--world.obs=flat_masked", "--rollout.threads=1", "--run.allow_slow=true"])
+    sight = ["--world.obs=flat_masked", "--policy.network=mlp"]
+    config, _ = load_config(preset, [*sight, "--rollout.threads=1", "--run.allow_slow=true"])
     found = rehearse_run(config, Quiet())
     assert found.missing == ()
     assert {feature.name for feature in found.features} >= expected
 
 
 def test_beliefs_are_rehearsed() -> None:
-    sight = ["--policy.network=parts", "--policy.encoder=belief", "--world.belief=true"]
-    config, _ = load_config("pursuit-z2", [*sight, "--rollout.threads=1", "--run.allow_slow=true"])
+    config, _ = load_config("pursuit-z2", ["--rollout.threads=1", "--run.allow_slow=true"])
     found = rehearse_run(config, Quiet())
     assert found.missing == ()
     assert {feature.name for feature in found.features} >= {*EXPECTED, "belief"}
@@ -48,7 +48,7 @@ def test_pennies_rehearse_without_levels(mode: str) -> None:
 @pytest.mark.parametrize("power", ["false", "true"])
 def test_the_best_response_test_is_rehearsed(power: str) -> None:
     """With every challenger and all that is planted, whatever its levels and however the miniature plays."""
-    words = ["--world.obs=flat_masked", "--rollout.threads=1", "--run.allow_slow=true"]
+    words = ["--world.obs=flat_masked", "--policy.network=mlp", "--rollout.threads=1", "--run.allow_slow=true"]
     words += ["--response.certify=true", f"--response.power={power}"]
     found = rehearse_run(load_config("pursuit-v", words)[0], Quiet())
     assert found.missing == ()

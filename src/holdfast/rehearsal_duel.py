@@ -212,7 +212,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (mini.league.mix[2] > 0, lambda: _met(events, "script")),
         (mini.ewc.strength > 0, lambda: _largest(metrics, ".penalty", "EWC", "added to the loss at most")),
         (mini.rnd.coef > 0, lambda: _novelty(metrics)),
-        (mini.policy.encoder == "belief", lambda: _belief(metrics)),
+        (mini.policy.network == "parts" and mini.policy.encoder == "belief", lambda: _belief(metrics)),
         (duel.warmup, lambda: _warmup(events)),
         (duel.damp_threshold > 0, lambda: _below_one(metrics, "duel.lr_scale", "learning-rate damping")),
         (duel.mask_steps > 0, lambda: _below_one(metrics, "duel.full_sight", "masking curriculum")),
