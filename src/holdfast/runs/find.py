@@ -13,7 +13,7 @@ from typing import NamedTuple
 from holdfast.config import CheckpointConfig
 from holdfast.errors import CheckpointError, HoldfastError, UnknownName
 from holdfast.runs.checkpoint import Checkpoints
-from holdfast.runs.folder import RUN_FILE, Run, is_locked
+from holdfast.runs.folder import RUN_FILE, WHOLE, Run, is_locked
 from holdfast.runs.reading import read_lines
 
 MOST_RUNS = 10_000
@@ -90,4 +90,4 @@ def _candidate(run: Run) -> Candidate:
 
 def _ended(folder: Path) -> bool:
     kinds = [record.get("event") for record in read_lines(folder / "events.jsonl")]
-    return bool(kinds) and kinds[-1] in ("finished", "solved")
+    return bool(kinds) and kinds[-1] in WHOLE

@@ -24,6 +24,7 @@ from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, U
 from holdfast.runs.checkpoint import refuse_link, write_synced
 
 RUN_FILE = "run.json"
+WHOLE = ("finished", "solved", "converged", "unstable")  # how a run comes to an end by itself, as its last event says
 PACKAGES = ("numpy", "numba", "torch", "gymnasium", "safetensors")
 
 

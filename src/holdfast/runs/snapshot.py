@@ -15,12 +15,12 @@ from typing import Any
 
 import psutil
 
-from holdfast.runs.folder import Run, is_locked
+from holdfast.runs.folder import WHOLE, Run, is_locked
 from holdfast.runs.reading import Follower
 from holdfast.runs.worker_story import worker_story
 
 STREAMS = ("metrics", "timing", "events", "heartbeat", "resources", "workers")
-ENDED = ("finished", "solved", "interrupted", "failed", "killed")
+ENDED = (*WHOLE, "interrupted", "failed", "killed")
 BEGUN = ("started", "resumed")
 MISSED_BEATS, LEAST_SILENCE_S = 3, 10.0
 SHOWN_EVENTS, RATE_ROWS = 5, 20

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Duel(JudgedDuel):
 
     def loop(self) -> Result:
         with StopRequest() as stop:
-            self.heed = stop.heed
+            self.heed = partial(self._heed, stop)
             self._take_up()
             try:
                 self._play(stop)
@@ -72,6 +73,11 @@ class Duel(JudgedDuel):
                 pass
             self.event("interrupted", signal=stop.received)
             return self.conclude(stop)
+
+    def _heed(self, stop: StopRequest) -> None:
+        """Challengers call this in every iteration of theirs: a sign of life, and a chance to give up."""
+        self.clock.goes_on()
+        stop.heed()
 
     def _play(self, stop: StopRequest) -> None:
         state = self.state

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.errors import HoldfastError
 from holdfast.runs.find import find_runs
-from holdfast.runs.folder import Run, all_runs, is_locked
+from holdfast.runs.folder import WHOLE, Run, all_runs, is_locked
 from holdfast.runs.reading import read_lines
 
 
@@ -16,7 +16,7 @@ def status_of(folder: Path) -> str:
     if is_locked(folder):
         return "running"
     last = [record["event"] for record in read_lines(folder / "events.jsonl") if "event" in record]
-    ended = [event for event in last if event in ("finished", "solved", "interrupted", "failed", "started", "resumed")]
+    ended = [event for event in last if event in (*WHOLE, "interrupted", "failed", "started", "resumed")]
     if not ended:
         return "never started"
     return "killed" if ended[-1] in ("started", "resumed") else ended[-1]

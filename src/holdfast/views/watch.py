@@ -22,10 +22,12 @@ from holdfast.views.words import key_numbers, shares_line
 COLOURS = {
     "running": "green",
     "solved": "green",
+    "converged": "green",
     "finished": "green",
     "silent": "red",
     "killed": "red",
     "failed": "red",
+    "unstable": "red",
 }
 
 

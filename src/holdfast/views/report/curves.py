@@ -83,14 +83,14 @@ def evaluation_charts(record: Record, across: Span) -> list[Chart]:
 
 
 def duel_charts(rows: Rows, across: Span) -> list[Chart]:
-    """Wins of both roles, the level, the balance gap and the league; none for a run without self-play."""
+    """Wins of both roles in training, the level and the league; none for a run without self-play."""
     known, charts = meanings(DUEL_METRICS), []
     for statistic in ("rate", "steps", "pool", "rollbacks"):
         roles = [ending.split(".")[0] for ending in _endings(rows, "duel.") if ending.endswith(f".{statistic}")]
         drawn = [line for line in (series(rows, f"duel.{role}.{statistic}", role) for role in roles) if line.x]
         if drawn:
             charts.append(Chart(statistic, known[statistic], across, drawn))
-    for column in ("duel.level", "duel.turn", "evaluation.gap"):
+    for column in ("duel.level", "duel.turn"):
         line = series(rows, column, column.rpartition(".")[2])
         if line.x and _endings(rows, "duel."):
             charts.append(Chart(line.name, known[line.name], across, [line]))

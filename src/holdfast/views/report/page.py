@@ -18,6 +18,7 @@ from holdfast.errors import RunFolderError
 from holdfast.runs.checkpoint import write_synced
 from holdfast.views.report.configuration import configuration_section, origin_section
 from holdfast.views.report.curves import curves
+from holdfast.views.report.duels import duel_sections
 from holdfast.views.report.history import evaluations_section, time_section, timeline_section
 from holdfast.views.report.markup import Html, element, section
 from holdfast.views.report.record import MEDIA, Record, read_record
@@ -27,6 +28,7 @@ from holdfast.views.report.stages import stage_sections
 
 LARGEST_EMBEDDED = 8_000_000  # bytes of a video that goes into the page
 REPORT = "report.html"
+MATRIX = "crossplay.png"  # shown as a table of its own
 
 
 def write_report(folder: Path) -> Path:
@@ -53,6 +55,7 @@ def report_html(record: Record) -> str:
         missing_note(record),
         result_section(record),
         media_section(record),
+        duel_sections(record),
         curves(record),
         time_section(record),
         timeline_section(record),
@@ -89,10 +92,11 @@ def content_policy(script: str) -> str:
 
 
 def media_section(record: Record) -> Html:
-    if not record.media:
+    media = [path for path in record.media if path.name != MATRIX]
+    if not media:
         command = element("code", f"holdfast play {shlex.quote(str(record.folder))}")
         return section("Episodes", element("p", "No video yet; make one with ", command, class_="none"))
-    return section("Episodes", element("div", *(_medium(path) for path in record.media), class_="media"))
+    return section("Episodes", element("div", *(_medium(path) for path in media), class_="media"))
 
 
 def _medium(path: Path) -> Html:

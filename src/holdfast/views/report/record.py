@@ -11,13 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import WHOLE, Run
 from holdfast.runs.reading import read_lines
 from holdfast.views.run_list import status_of
 
 LARGEST = 1e300
 MEDIA = {".mp4": "video/mp4", ".gif": "image/gif", ".png": "image/png"}
-ENDED = ("finished", "solved", "interrupted")  # with a result.json of their own; an earlier one may lie there otherwise
+ENDED = (*WHOLE, "interrupted")  # with a result.json of their own; an earlier one may lie there otherwise
 
 
 class Score(NamedTuple):
@@ -73,6 +73,11 @@ class Record:
     @property
     def was_resumed(self) -> bool:
         return any(event.get("event") == "resumed" for event in self.events)
+
+    @property
+    def is_duel(self) -> bool:
+        """Two roles learn from each other."""
+        return self.config.get("duel", {}).get("mode", "off") != "off"
 
     @cached_property
     def evaluations(self) -> Rows:

@@ -32,6 +32,9 @@ def verdict(record: Record) -> str:
     if judged is None:
         return "Not judged yet: no evaluation is complete."
     learned = judged.scores[LEARNED]
+    if record.is_duel:
+        said = f"{judged.score_name} {short(learned.mean)} ({interval(learned)})".capitalize()
+        return f"{said} in {learned.episodes} duels of the last pair. {_tested(record)}"
     begin = f"{judged.score_name} {short(learned.mean)} ({interval(learned)}) on {learned.episodes} {where}"
     others = {name: score for name, score in judged.scores.items() if name != LEARNED}
     if not others:
@@ -39,6 +42,15 @@ def verdict(record: Record) -> str:
     name, best = max(others.items(), key=lambda item: item[1].mean)
     compared = f"{standing(learned, best)} the best yardstick, {name}, with {short(best.mean)} ({interval(best)})"
     return f"Learned {begin}: {compared}."
+
+
+def _tested(record: Record) -> str:
+    """What may be said about an equilibrium."""
+    found = record.result.get("certificate")
+    if not isinstance(found, dict) or not is_number(found.get("gap")) or not is_number(found.get("pass_gap")):
+        return "Nobody has tried to beat the two, so nothing is known about an equilibrium."
+    words = f"Challengers gain {found['gap']:.3f} at most, {found['pass_gap']:g} is the limit"
+    return f"{words}: the best-response test is {found.get('verdict', 'not finished')}."
 
 
 def _last_word(record: Record) -> tuple[Judged | None, str]:
@@ -139,5 +151,8 @@ def result_section(record: Record) -> Html:
         for name, score in sorted(judged.scores.items(), key=lambda item: -item[1].mean)
     ]
     head = ["policy", "", f"mean {judged.score_name}", "95 % interval", "worst episode", "episodes"]
-    note = element("p", f"All policies play the same {where}.", class_="note")
+    words = f"All policies play the same {where}."
+    if record.is_duel:
+        words += " learned-X is the first role against script X, X-learned the script against the second role."
+    note = element("p", words, class_="note")
     return section("Result", table(head, rows, numeric=2, class_="result"), note)
