@@ -62,12 +62,14 @@ def test_cartpole_is_solved(tmp_path: Path) -> None:
 
 
 def test_cartpole_is_solved_by_v_trace_that_replays_and_overlaps(tmp_path: Path) -> None:
-    options = {"rollout.lanes": "64", "rollout.steps": "64", "learner.minibatch": "256", "run.iterations": "40"}
-    ways = {"learner.algorithm": "vtrace", "learner.replay": "true", "rollout.overlap": "true"}
-    _, result = finished_run(
-        tmp_path, "gym:CartPole-v1", **{**options, **ways, "evaluation.every": "0", "rollout.threads": "2"}
-    )
-    assert result.scores["learned"].mean >= 475
+    """With one epoch, as lagged batches need. Solved means as soon as it is: seeds 0 to 5 need 10 to 14 iterations."""
+    options = {"rollout.lanes": "64", "rollout.steps": "64", "learner.minibatch": "256", "run.iterations": "80"}
+    ways = {"learner.algorithm": "vtrace", "learner.replay": "true", "rollout.overlap": "true", "rollout.threads": "2"}
+    pace = {"learner.epochs": "1", "learner.lr": "3e-4"}
+    judged = {"evaluation.every": "2", "evaluation.episodes": "20", "run.stop_score": "475"}
+    _, result = finished_run(tmp_path, "gym:CartPole-v1", **{**options, **ways, **pace, **judged})
+    assert result.outcome == "solved"
+    assert result.scores["learned"].mean >= 475, "on episodes it was never judged by"
 
 
 def test_the_school_learns_to_survive(tmp_path: Path) -> None:
