@@ -75,11 +75,14 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
 def test_every_metric_in_the_table_is_really_logged(tmp_path: Path) -> None:
     run, _ = finished_run(tmp_path)
     other, _ = finished_run(tmp_path, **{"learner.algorithm": "vtrace", "learner.replay": "true", "replay.batch": "8"})
-    lines = [record for one in (run, other) for record in read_lines(one.folder / "metrics.jsonl")]
+    sight = {"world.obs": "sensor", "world.history": "2", "world.belief": "true", "world.max_steps": "20"}
+    looks = {"policy.network": "parts", "policy.encoder": "belief", "policy.hidden": "8", "run.allow_slow": "true"}
+    believing, _ = finished_run(tmp_path, "pursuit-evader", **sight, **looks)
+    lines = [record for one in (run, other, believing) for record in read_lines(one.folder / "metrics.jsonl")]
     logged = {name for record in lines for name in record}
     timed = {name for record in read_lines(run.folder / "timing.jsonl") for name in record}
     for metric in METRICS:
-        assert metric.name.format(role="player", column="return") in logged
+        assert {metric.name.format(role=role, column="return") for role in ("player", "evader")} & logged
     for metric in TIMINGS:
         assert metric.name.format(column="learn") in timed
 
