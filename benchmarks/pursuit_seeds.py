@@ -237,10 +237,12 @@ def main() -> None:
     refuse_others(given.results, words)
     for seed in range(given.first, given.seeds + 1):  # seed by seed, so that arms stay comparable when time runs out
         for arm in given.arms:
+            if any((row["arm"], row["seed"]) == (arm, seed) for row in read_rows(given.results)[1]):
+                continue  # written already, wherever its run is now
             row = measured(live(given.root, arm, seed, words), arm, seed)
             print(json.dumps(row), flush=True)
-            rows = keep(given.results, words, row)
-    tell(rows)
+            keep(given.results, words, row)
+    tell(read_rows(given.results)[1])
 
 
 def tell(rows: list[Row]) -> None:
@@ -264,8 +266,8 @@ def refuse_others(path: Path, words: list[str]) -> None:
         raise SystemExit(2)
 
 
-def keep(path: Path, words: list[str], row: Row) -> list[Row]:
-    """Write a row beside those before it, one process at a time; all of them."""
+def keep(path: Path, words: list[str], row: Row) -> None:
+    """Write a row beside those before it, one process at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = os.open(path.parent, os.O_RDONLY)
     try:
@@ -277,7 +279,6 @@ def keep(path: Path, words: list[str], row: Row) -> list[Row]:
         replace_file(path, (json.dumps({"words": words, "rows": ordered}, indent=1) + "\n").encode())
     finally:
         os.close(lock)
-    return ordered
 
 
 if __name__ == "__main__":

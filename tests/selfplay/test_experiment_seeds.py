@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,9 @@ def test_arms_are_run_once_over_seeds_and_other_options_cannot_replace_them(tmp_
     before, kept = run.read_bytes(), path.read_bytes()
     assert run_benchmark(tmp_path, "v", "z1", "--seeds", "2", *WORDS).returncode == 0
     assert run.read_bytes() == before and path.read_bytes() == kept
+    shutil.rmtree(tmp_path / "runs")  # as on another machine, where only the rows came along
+    assert run_benchmark(tmp_path, "v", "z1", "--seeds", "2", *WORDS).returncode == 0
+    assert not list((tmp_path / "runs").iterdir()) and path.read_bytes() == kept
 
     refused = run_benchmark(tmp_path, "v", *WORDS, "--set", "learner.gamma=0.9")
     assert refused.returncode == 2 and "--learner.gamma=0.9" in refused.stderr and "other --results" in refused.stderr
