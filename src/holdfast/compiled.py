@@ -130,6 +130,11 @@ def contracted(function: Function) -> Function:
     return _compile(function, fastmath={"contract"})
 
 
+def contracted_inlined(function: Function) -> Function:
+    """Like `inlined`, with contraction."""
+    return _compile(function, forceinline=True, fastmath={"contract"})
+
+
 def contracted_parallel(function: Function) -> Function:
     """Like `parallel_kernel`, with contraction."""
     return _compile(function, parallel=True, fastmath={"contract"})

@@ -96,8 +96,8 @@ class LearnerConfig:
     )
     engine: Literal["auto", "torch", "fused", "wide"] = option(
         "auto",
-        "fused: own kernels, for two small separate MLPs and one discrete choice; wide: written out as matrix "
-        "products, for separate MLPs of any width and normal actions too; auto: what suits",
+        "fused: own kernels, for two small separate MLPs and one discrete choice; wide: for any width, for normal "
+        "actions and for sights looked at by their parts too; auto: what suits",
     )
     lr: float = option(1e-3, "Adam's learning rate at the start", low=0.0)
     lr_schedule: Literal["constant", "linear", "cosine", "quadratic"] = option(

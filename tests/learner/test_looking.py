@@ -186,7 +186,7 @@ def test_self_play_by_parts_is_resumed_exactly(tmp_path: Path) -> None:
         (["--policy.network=parts", "--world.belief=true"], "need each other"),
         (["--world.belief=true"], "has no effect without policy.network = parts"),
         (["--policy.network=parts", "--policy.encoder=lstm", "--world.history=0"], "sums up a history"),
-        (["--policy.network=parts", "--learner.engine=wide"], "cannot do policy.network = parts"),
+        (["--policy.network=parts", "--learner.engine=fused"], "cannot do .*policy.network = parts"),
         (["--policy.encoder=lstm"], "only with parts"),
         (["--policy.network=parts", "--learner.belief_coef=0.2"], "only with belief"),
         ([*SIGHT, "--learner=vtrace", "--learner.minibatch=64", "--run.allow_slow=true"], "learns with ppo"),

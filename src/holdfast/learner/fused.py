@@ -17,24 +17,13 @@ from holdfast.config import LearnerConfig
 from holdfast.learner import fused_kernels as kernels
 from holdfast.learner.batch import array
 from holdfast.learner.losses import Loss, Minibatch
-from holdfast.learner.optim import LINE, FlatAdam
+from holdfast.learner.optim import FlatAdam
 from holdfast.learner.policy import Body, Policy
+from holdfast.learner.shapes import Room, Tower, make_tower
 from holdfast.worlds.memory import aligned
 
 BOUNDLESS = np.float32(3.0e38)
 UNLIMITED = 1.0e9
-
-
-class Tower(NamedTuple):
-    """Where one network's layers lie in the flat arrays and in a tile's scratch; also an argument of kernels."""
-
-    inputs: np.ndarray  # [L] numbers into each layer
-    outputs: np.ndarray  # [L] numbers out of it
-    weight: np.ndarray  # [L] start of its weights [out, in]
-    bias: np.ndarray  # [L] start of its bias
-    activation: np.ndarray  # [L + 1] start of what goes into layer l in the scratch, and of the last output
-    error: np.ndarray  # [L + 1] start of the slopes by those
-    kind: int  # of activation
 
 
 class Rows(NamedTuple):
@@ -57,6 +46,11 @@ class Knobs(NamedTuple):
     value_coef: float
     share: float
     horizon: np.float32
+
+
+def kind_of(body: Body) -> int:
+    """The activation behind its layers, as kernels call it."""
+    return kernels.TANH if body.act is torch.tanh else kernels.RELU
 
 
 def knobs_of(config: LearnerConfig, entropy_coef: float, rows: int, horizon: np.float32) -> Knobs:
@@ -98,11 +92,12 @@ class Fused:
         self.places = {name: start for name, start, _ in optimizer.names}
         self.outputs = policy.head.outputs
         self.horizon = BOUNDLESS if policy.horizon is None else np.float32(policy.horizon)
-        self.policy = self._tower("body", policy.body, "action_layer", self.outputs)
-        self.value = self._tower("value_body", policy.value_body, "value_layer", 1)
+        rooms = Room(), Room()  # one after the other, in the same scratch
+        self.policy = self._tower("body", policy.body, "action_layer", self.outputs, rooms[0])
+        self.value = self._tower("value_body", policy.value_body, "value_layer", 1, rooms[1])
         self.turned = aligned((len(optimizer.parameters),), np.float32)
         self.pieces = aligned((kernels.CHUNKS, len(optimizer.parameters)), np.float32)
-        self.scratch = aligned((kernels.CHUNKS, self._scratch_size()), np.float32)
+        self.scratch = aligned((kernels.CHUNKS, max(room.size for room in rooms)), np.float32)
         self.sums = np.zeros((kernels.CHUNKS, kernels.SUMS))
         with announced("learner", kernels.__file__):
             self._warm_up()
@@ -114,25 +109,10 @@ class Fused:
         self.descend(Minibatch(zero, torch.zeros(1, dtype=torch.int64), none, none, none, none), 0.0)
         self.optimizer.zero()
 
-    def _tower(self, body_name: str, body: Body, last_name: str, outputs: int) -> Tower:
+    def _tower(self, body_name: str, body: Body, last_name: str, outputs: int, room: Room) -> Tower:
         names = [*(f"{body_name}.layers.{index}" for index in range(len(body.layers))), last_name]
-        widths = [body.inputs, *body.widths, outputs]
-        sizes = [-(-kernels.TILE * width // LINE) * LINE for width in widths]
-        starts = np.cumsum([0, *sizes, *sizes], dtype=np.int64)
-        return Tower(
-            inputs=np.array(widths[:-1], np.int64),
-            outputs=np.array(widths[1:], np.int64),
-            weight=np.array([self.places[f"{name}.weight"] for name in names], np.int64),
-            bias=np.array([self.places[f"{name}.bias"] for name in names], np.int64),
-            activation=starts[: len(widths)].copy(),
-            error=starts[len(widths) : 2 * len(widths)].copy(),
-            kind=kernels.TANH if body.act is torch.tanh else kernels.RELU,
-        )
-
-    def _scratch_size(self) -> int:
-        """Room for a tile's activations and errors in the larger tower."""
-        towers = (self.policy, self.value)
-        return max(int(tower.error[-1]) + kernels.TILE * max(int(tower.outputs[-1]), LINE) for tower in towers)
+        kinds = [kind_of(body)] * len(body.layers) + [kernels.LINEAR]
+        return make_tower(self.places, names, [body.inputs, *body.widths, outputs], kinds, room)
 
     def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits [B, n] and values [B]."""

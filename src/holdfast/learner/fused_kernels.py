@@ -13,14 +13,14 @@ import math
 
 import numpy as np
 
-from holdfast.compiled import contracted, contracted_parallel, prange
+from holdfast.compiled import contracted, contracted_inlined, contracted_parallel, prange
 from holdfast.learner.products import add_products
 
 TILE = 64  # rows whose activations fit the nearest caches
 CHUNKS = 8  # of a minibatch, each with a gradient of its own
 POLICY_LOSS, VALUE_LOSS, ENTROPY, KL, CLIPPED = range(5)
 SUMS = 5
-TANH, RELU = 0, 1
+TANH, RELU, LINEAR = range(3)  # what is behind a layer
 
 # tanh(x) = x P(x^2) / Q(x^2) within 3e-7 in float32, fitted by least squares on [-8, 8]; beyond, it is +-1
 P0, P1 = np.float32(0.9999999914357627), np.float32(0.13120646934991056)
@@ -31,15 +31,21 @@ Q1, Q2, Q3 = np.float32(0.46453976356181104), np.float32(0.0246585420456197), np
 EDGE, ONE, ZERO = np.float32(8.0), np.float32(1.0), np.float32(0.0)
 
 
+@contracted_inlined
+def squashed(number):  # type: ignore[no-untyped-def]
+    """Its tanh."""
+    x = min(max(number, -EDGE), EDGE)
+    u = x * x
+    top = ((((((P6 * u + P5) * u + P4) * u + P3) * u + P2) * u + P1) * u + P0) * x
+    return top / (((Q3 * u + Q2) * u + Q1) * u + ONE)
+
+
 @contracted
 def activate(row, kind):  # type: ignore[no-untyped-def]
     if kind == TANH:
         for j in range(row.shape[0]):
-            x = min(max(row[j], -EDGE), EDGE)
-            u = x * x
-            top = ((((((P6 * u + P5) * u + P4) * u + P3) * u + P2) * u + P1) * u + P0) * x
-            row[j] = top / (((Q3 * u + Q2) * u + Q1) * u + ONE)
-    else:
+            row[j] = squashed(row[j])
+    elif kind == RELU:
         for j in range(row.shape[0]):
             row[j] = max(row[j], ZERO)
 
@@ -62,8 +68,7 @@ def transpose_weights(parameters, shape, turned):  # type: ignore[no-untyped-def
 @contracted
 def forward_tile(parameters, turned, shape, scratch, rows):  # type: ignore[no-untyped-def]
     """Layer by layer; activation l of the tile is at shape.activation[l], the input already at shape.activation[0]."""
-    layers = shape.inputs.shape[0]
-    for layer in range(layers):
+    for layer in range(shape.inputs.shape[0]):
         inputs, outputs = shape.inputs[layer], shape.outputs[layer]
         before = block(scratch, shape.activation[layer], TILE, inputs)
         after = block(scratch, shape.activation[layer + 1], TILE, outputs)
@@ -74,9 +79,8 @@ def forward_tile(parameters, turned, shape, scratch, rows):  # type: ignore[no-u
             for j in range(outputs):
                 row[j] = bias[j]
         add_products(after, before, weights, rows, inputs)
-        if layer < layers - 1:
-            for r in range(rows):
-                activate(after[r], shape.kind)
+        for r in range(rows):
+            activate(after[r], shape.kinds[layer])
 
 
 @contracted
@@ -85,33 +89,51 @@ def slope(row, activation, kind):  # type: ignore[no-untyped-def]
     if kind == TANH:
         for j in range(row.shape[0]):
             row[j] *= ONE - activation[j] * activation[j]
-    else:
+    elif kind == RELU:
         for j in range(row.shape[0]):
             row[j] = row[j] if activation[j] > ZERO else ZERO
 
 
 @contracted
-def backward_tile(parameters, shape, scratch, gradients, rows):  # type: ignore[no-untyped-def]
-    """From the error of the last layer, at shape.error[layers], to the gradient of every weight and bias."""
+def errors_tile(parameters, shape, scratch, rows, first):  # type: ignore[no-untyped-def]
+    """From the slopes by what the last layer gave, at shape.error[layers], to those by its sums and by what every layer
+    before it gave; `first` 0: also by what goes into the first layer."""
     for layer in range(shape.inputs.shape[0] - 1, -1, -1):
         inputs, outputs = shape.inputs[layer], shape.outputs[layer]
-        before = block(scratch, shape.activation[layer], TILE, inputs)
         error = block(scratch, shape.error[layer + 1], TILE, outputs)
-        add_products(block(gradients, shape.weight[layer], outputs, inputs), error.T, before, outputs, rows)
-        bias = gradients[shape.bias[layer] : shape.bias[layer] + outputs]
+        after = block(scratch, shape.activation[layer + 1], TILE, outputs)
         for r in range(rows):
-            row = error[r]
-            for j in range(outputs):
-                bias[j] += row[j]
-        if layer > 0:
+            slope(error[r], after[r], shape.kinds[layer])
+        if layer >= first:
             earlier = block(scratch, shape.error[layer], TILE, inputs)
             for r in range(rows):
                 row = earlier[r]
                 for j in range(inputs):
                     row[j] = ZERO
             add_products(earlier, error, block(parameters, shape.weight[layer], outputs, inputs), rows, outputs)
-            for r in range(rows):
-                slope(earlier[r], before[r], shape.kind)
+
+
+@contracted
+def weigh_layer(shape, scratch, gradients, rows, layer, first, last):  # type: ignore[no-untyped-def]
+    """Add a tile to the gradient of some of a layer's outputs: their weights and biases."""
+    inputs, outputs = shape.inputs[layer], shape.outputs[layer]
+    before = block(scratch, shape.activation[layer], TILE, inputs)
+    error = block(scratch, shape.error[layer + 1], TILE, outputs)[:, first:last]
+    own = block(gradients, shape.weight[layer], outputs, inputs)[first:last]
+    add_products(own, error.T, before, last - first, rows)
+    bias = gradients[shape.bias[layer] + first : shape.bias[layer] + last]
+    for r in range(rows):
+        row = error[r]
+        for j in range(last - first):
+            bias[j] += row[j]
+
+
+@contracted
+def backward_tile(parameters, shape, scratch, gradients, rows):  # type: ignore[no-untyped-def]
+    """From the slopes by what the last layer gave to the gradient of every weight and bias."""
+    errors_tile(parameters, shape, scratch, rows, 1)
+    for layer in range(shape.inputs.shape[0]):
+        weigh_layer(shape, scratch, gradients, rows, layer, 0, shape.outputs[layer])
 
 
 @contracted

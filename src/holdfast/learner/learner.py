@@ -41,7 +41,7 @@ class Learner:
     def _make_engine(self, name: str, threads: int) -> Fused | Wide | None:
         if name == "fused":
             return Fused(self.policy, self.optimizer, self.config, threads)
-        return Wide(self.policy, self.optimizer, self.config) if name == "wide" else None
+        return Wide(self.policy, self.optimizer, self.config, threads) if name == "wide" else None
 
     def ask(self, obs: torch.Tensor, hidden: torch.Tensor, starts: torch.Tensor) -> Output:
         """What the network says about rows [B], without gradients."""

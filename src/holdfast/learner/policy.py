@@ -84,7 +84,7 @@ class Policy(nn.Module):
         self.head = make_head(role.actions)
         sight = role.observations
         self.acting = sight.acting if sight.acting < sight.size else None  # none: all of a sight
-        self.judged = sight.judged
+        self.judged, self.sight_size = sight.judged, sight.size
         self.looker = Looker(sight, config.encoder, generator) if config.network == "parts" else None
         numbers = sight.acting if self.looker is None else self.looker.size
         self.body = Body(role, config, generator, numbers)

@@ -16,6 +16,7 @@ from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss, Minibatch, normalized, ppo_loss
 from holdfast.learner.policy import Output
 from holdfast.learner.schedules import Pace
+from holdfast.learner.wide import Wide
 
 
 class PpoLesson:
@@ -41,6 +42,8 @@ class PpoLesson:
         for part in self._single_steps(generator):
             if engine is not None:
                 yield engine.descend(part, pace.entropy)
+                if isinstance(engine, Wide) and engine.believed is not None:
+                    self.beliefs.append(torch.tensor(engine.believed))
             else:
                 yield self._descend(part, self.learner.answer(part.obs), pace)
 

@@ -1,120 +1,114 @@
-"""The engine for wide plain policies: both passes written out as matrix products, everything between them by kernels.
+"""The engine for wide policies, and for those that look at a sight by its parts: both passes by products of our own.
 
 Same parameters, same optimiser, same losses as the torch path, and tested against it. Autograd records an operation per
-layer, activation and term of the loss, each with arrays of its own, and torch's tanh takes a third of the products'
-time; with two layers of 256 units and minibatches of 256 rows that was half of an update.
+layer, activation and term of the loss, each with arrays of its own, and the matrix products behind torch may use half
+of a core's vectors; with two layers of 256 units and minibatches of 256 rows that was three quarters of an update.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
-from torch import nn
 
-from holdfast.compiled import announced
+from holdfast.compiled import announced, use_threads
 from holdfast.config import LearnerConfig
-from holdfast.learner import wide_kernels as kernels
+from holdfast.learner import look_kernels, wide_kernels, wide_passes
 from holdfast.learner.batch import array
-from holdfast.learner.fused import BOUNDLESS, Knobs, Rows, knobs_of, loss_of, rows_of
-from holdfast.learner.fused_kernels import RELU, SUMS, TANH, activate, slope
+from holdfast.learner.fused import BOUNDLESS, knobs_of, loss_of, rows_of
+from holdfast.learner.fused_kernels import SUMS, TILE
 from holdfast.learner.heads import ContinuousHead
 from holdfast.learner.losses import Loss, Minibatch
 from holdfast.learner.optim import FlatAdam
-from holdfast.learner.policy import Body, Policy
+from holdfast.learner.policy import Policy
+from holdfast.learner.shapes import Asked
+from holdfast.learner.wide_net import jobs_of, make_net
+from holdfast.worlds.memory import aligned
 
 Tensor = torch.Tensor
+FEW = 32  # rows that are worth two tiles
 
 
-class Chain:
-    """Layers one after the other, an activation behind each but the last, with room for what passes through them."""
+class Believed(NamedTuple):
+    """How a belief fared on a minibatch."""
 
-    def __init__(self, body: Body, last: nn.Linear) -> None:
-        self.layers: list[nn.Linear] = [*body.layers, last]
-        self.kind = TANH if body.act is torch.tanh else RELU
-        self.room = 0
-        self.said: list[Tensor] = []  # by each layer, [room, its outputs]
-        self.errors: list[Tensor] = []  # slopes by the same
-
-    def forward(self, x: Tensor) -> Tensor:
-        """What the last layer says about rows [B, inputs]; gone at the next call."""
-        if len(x) > self.room:
-            self.room = len(x)
-            self.said = [torch.empty(self.room, layer.out_features) for layer in self.layers]
-            self.errors = [torch.empty(self.room, layer.out_features) for layer in self.layers]
-        for index, layer in enumerate(self.layers):
-            out = self.said[index][: len(x)]
-            torch.addmm(layer.bias, x, layer.weight.t(), out=out)
-            if index < len(self.layers) - 1:
-                activate(array(out).reshape(-1), self.kind)
-            x = out
-        return x
-
-    def backward(self, x: Tensor) -> None:
-        """From the slopes by the last layer, which lie in `errors`, to every parameter's gradient."""
-        rows = len(x)
-        for index in reversed(range(len(self.layers))):
-            layer, error = self.layers[index], self.errors[index][:rows]
-            before = self.said[index - 1][:rows] if index > 0 else x
-            assert layer.weight.grad is not None and layer.bias.grad is not None
-            torch.mm(error.t(), before, out=layer.weight.grad)
-            torch.sum(error, 0, out=layer.bias.grad)
-            if index > 0:
-                earlier = self.errors[index - 1][:rows]
-                torch.mm(error, layer.weight, out=earlier)
-                slope(array(earlier).reshape(-1), array(before).reshape(-1), self.kind)
+    error: float  # minus the log likelihood of the truth
+    distance: float  # of what is expected from it
 
 
 class Wide:
     """Passes bound to one policy's parameters."""
 
-    def __init__(self, policy: Policy, optimizer: FlatAdam, config: LearnerConfig) -> None:
-        assert policy.value_body is not None
-        self.config, self.optimizer, self.extra = config, optimizer, policy.extra
+    def __init__(self, policy: Policy, optimizer: FlatAdam, config: LearnerConfig, threads: int = 1) -> None:
+        self.config, self.optimizer, self.extra, self.threads = config, optimizer, policy.extra, threads
         self.is_normal = isinstance(policy.head, ContinuousHead)
-        self.horizon = policy.horizon
-        self.acting = policy.body.inputs  # of the numbers seen, these many are for choosing
-        self.policy = Chain(policy.body, policy.action_layer)
-        self.value = Chain(policy.value_body, policy.value_layer)
+        self.outputs = policy.head.outputs
+        self.horizon = BOUNDLESS if policy.horizon is None else np.float32(policy.horizon)
+        self.net, self.room, turned = make_net(policy, optimizer)
+        self.beliefs = int(self.net.mixture.outputs.sum())  # numbers of a mixture; 0 without a belief
+        self.jobs, self.shifts = jobs_of(self.net, threads)
+        self.turned = aligned((turned,), np.float32)
+        self.scratch = aligned((0, self.room), np.float32)
         self.sums = np.zeros(SUMS)
-        with announced("learner", kernels.__file__):
+        self.believed: Believed | None = None  # of the last minibatch
+        with announced("learner", wide_passes.__file__):
             self._warm_up(policy)
 
     def _warm_up(self, policy: Policy) -> None:
         """Compile before the run begins; one row of zeros leaves no trace but a gradient, which is cleared."""
-        none, zero = torch.zeros(1), torch.zeros(1, self.value.layers[0].in_features)
-        actions = torch.zeros(1, policy.head.outputs) if self.is_normal else torch.zeros(1, dtype=torch.int64)
+        none, zero = torch.zeros(1), torch.zeros(1, policy.sight_size)
+        actions = torch.zeros(1, self.outputs) if self.is_normal else torch.zeros(1, dtype=torch.int64)
         self.descend(Minibatch(zero, actions, none, none, none, none), 0.0)
         self.optimizer.zero()
 
-    @torch.no_grad()
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
         """What the head gets [B, n], and values [B]."""
-        x = self._seen(obs)
-        return self.policy.forward(x[:, : self.acting]).clone(), self.value.forward(x)[:, 0].clone()
+        asked = self._ask(obs)
+        return torch.from_numpy(asked.said), torch.from_numpy(asked.values)[:, 0]
 
     @torch.no_grad()
     def descend(self, part: Minibatch, entropy_coef: float) -> Loss:
         """Write the loss's gradient on this minibatch to the optimiser, and return the loss, as `Fused.descend`."""
-        knobs = knobs_of(self.config, entropy_coef, len(part.obs), BOUNDLESS)
-        x, rows = self._seen(part.obs), rows_of(part)
+        knobs, rows = knobs_of(self.config, entropy_coef, len(part.obs), BOUNDLESS), rows_of(part)
+        asked = self._ask(part.obs)
+        by = asked._replace(**{name: np.empty_like(getattr(asked, name)) for name in ("said", "values", "beliefs")})
         self.sums[:] = 0.0
-        acted_on = x[:, : self.acting]
-        self._judge_actions(acted_on, rows, knobs)
-        self.policy.backward(acted_on)
-        values = self.value.forward(x)
-        kernels.value_errors(array(values), rows, knobs, array(self.value.errors[-1][: len(x)]), self.sums)
-        self.value.backward(x)
-        return loss_of(self.sums, self.config, entropy_coef)
-
-    def _seen(self, obs: Tensor) -> Tensor:
-        x = obs.flatten(1)
-        return x if self.horizon is None else x.clamp(-self.horizon, self.horizon)
-
-    def _judge_actions(self, x: Tensor, rows: Rows, knobs: Knobs) -> None:
-        said = array(self.policy.forward(x))
-        errors = array(self.policy.errors[-1][: len(x)])
         if self.is_normal:
             assert self.extra.grad is not None
-            kernels.normal_errors(said, array(self.extra), rows, knobs, errors, array(self.extra.grad), self.sums)
+            log_std, by_log_std = array(self.extra), array(self.extra.grad)
+            wide_kernels.normal_errors(asked.said, log_std, rows, knobs, by.said, by_log_std, self.sums)
         else:
-            kernels.choice_errors(said, rows, knobs, errors, self.sums)
+            wide_kernels.choice_errors(asked.said, rows, knobs, by.said, self.sums)
+        wide_kernels.value_errors(asked.values, rows, knobs, by.values, self.sums)
+        loss = loss_of(self.sums, self.config, entropy_coef)
+        if self.beliefs:
+            loss = loss._replace(total=loss.total + self._believe(asked.beliefs, rows.obs, by.beliefs))
+        parameters, gradients = array(self.optimizer.parameters), array(self.optimizer.gradients)
+        work = gradients, self.jobs, self.shifts
+        wide_passes.backward(parameters, self.turned, by, self.scratch, *work, *self.net)
+        return loss
+
+    def _ask(self, obs: Tensor) -> Asked:
+        rows, ends = len(obs), tiles_of(len(obs))
+        if len(self.scratch) < len(ends) - 1:
+            self.scratch = aligned((len(ends) - 1, self.room), np.float32)
+        said = [np.empty((rows, numbers), np.float32) for numbers in (self.outputs, 1, self.beliefs)]
+        asked = Asked(array(obs.flatten(1)), self.horizon, ends, *said)
+        use_threads(self.threads)
+        wide_passes.forward(array(self.optimizer.parameters), self.turned, asked, self.scratch, *self.net)
+        return asked
+
+    def _believe(self, said: np.ndarray, obs: np.ndarray, errors: np.ndarray) -> float:
+        """The belief's part of the loss; its slopes go to `errors`. V-trace learns no beliefs."""
+        weight, sums = self.config.belief_coef if self.config.algorithm == "ppo" else 0.0, np.zeros(2)
+        look_kernels.belief_errors(said, obs, weight / len(said), errors, sums)
+        error, square = sums / len(said)
+        self.believed = Believed(error, float(np.sqrt(square)))
+        return float(weight * error)
+
+
+def tiles_of(rows: int) -> np.ndarray:
+    """Where tiles begin, and where the last one ends: of about equal size, two of them as soon as two threads gain."""
+    count = max(-(-rows // TILE), 2 if rows >= FEW else 1)
+    return np.arange(count + 1, dtype=np.int64) * rows // count
