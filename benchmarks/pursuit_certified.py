@@ -11,11 +11,12 @@ Each seed is trained to its end; its last pair is then put to four challengers t
 each role one from the role's weights and one from scratch. A seed whose first gap is too wide is not tried further, and
 that challenger stops once the gap is certain. One file per seed in benchmarks/results/PRESET_certified, written after
 every challenger, so two processes may share the seeds; beside it the pair itself, so that anybody can go on challenging
-it without training it again. A seed counts as passed with all gaps at most `response.pass_gap`, no alarm of the probes
+it without training it again. A seed counts as passed with all gaps at most --limit, no alarm of the probes
 in its last evaluation, and challengers of both roles that learned as long and are as good as the role they challenge.
 With --power challengers must also find what is planted for them and beat a script from scratch; a seed on which they do
 not counts as inconclusive. With --further a copy of the run goes on for a tenth of its length, and the new pair is
-challenged likewise; a seed whose gaps are then too wide counts as drifted.
+challenged likewise; a seed whose gaps are then too wide counts as drifted. A preset with `response.rounds` tests itself
+and learns on while it does not pass: then the challengers here, and the duels they are measured on, are others.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ from certified_rows import FURTHER, NAMES, ORDER, challenger_name, is_failed, ow
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from holdfast.config import to_json
-from holdfast.config_reading import from_json
+from holdfast.config import Config, to_json
+from holdfast.config_reading import from_json, load_config
 from holdfast.disk import replace_file
 from holdfast.runs.folder import Run, find_run
 from holdfast.runs.metrics import read_lines
@@ -54,7 +55,8 @@ from holdfast.selfplay.rota import other
 from holdfast.views.dry_run import spec_of
 
 RESULTS = Path(__file__).parent / "results"
-FREE = {"rollout.threads", "response.duels", "response.pass_gap"}  # may change after a pair was trained
+OTHER = 1000  # challengers and duels of their own, where a run's own tests decided how long it learned
+FREE = {"rollout.threads", "response.duels"}  # may change after a pair was trained
 
 
 def train(given: argparse.Namespace, seed: int, words: list[str]) -> Run:
@@ -65,8 +67,20 @@ def train(given: argparse.Namespace, seed: int, words: list[str]) -> Run:
     if folder.exists():
         return holdfast(folder, "resume", folder.name, "--root", str(given.runs))
     named = [f"--run.seed={seed}", f"--run.root={given.runs}", f"--run.name={folder.name}"]
-    named += ["--response.certify=false"]  # the test is made here, in pieces
     return holdfast(folder, "train", given.preset, *named, *words)
+
+
+def words_of(given: argparse.Namespace) -> list[str]:
+    """What is changed about the preset. Without rounds a run makes no test of its own: that is made here, in pieces."""
+    words = [f"--{word}" for word in given.set]
+    if has_rounds(load_config(given.preset, words)[0]):
+        return words
+    return [*(word for word in words if not word.startswith("--response.round")), "--response.certify=false"]
+
+
+def has_rounds(config: Config) -> bool:
+    """Whether tests of its own decide how long a run learns; others must judge what comes of it."""
+    return config.response.certify and config.response.rounds > 0
 
 
 def is_over(folder: Path, iterations: int = 0) -> bool:
@@ -96,18 +110,31 @@ def train_further(given: argparse.Namespace, seed: int) -> Run:
         shutil.rmtree(half, ignore_errors=True)
         shutil.copytree(folder, half)
         half.rename(copied)
-    iterations = config_of(find_run(folder.name, str(given.runs))).run.iterations
+    config = config_of(find_run(folder.name, str(given.runs)))
+    iterations = config.run.iterations
     longer = iterations + -(-iterations // 10)
     if is_over(copied, longer):
         return find_run(copied.name, str(given.runs))
-    changed = ("--allow-change", f"--run.iterations={longer}")
+    changed = ["--allow-change", f"--run.iterations={longer}"]  # rounds grow with it
+    changed += ["--response.certify=false"] if has_rounds(config) else []
     return holdfast(copied, "resume", copied.name, "--root", str(given.runs), *changed)
 
 
 def last_pair(run: Run) -> Case:
     config, saved = config_of(run), load_checkpoint(run, "latest")
     book, _ = read_book(saved)
-    return case_of(config, spec_of(config), book, saved.arrays)
+    return independent(case_of(config, spec_of(config), book, saved.arrays))
+
+
+def independent(case: Case) -> Case:
+    """The same pair, measured on other duels than the run's own tests."""
+    evaluation = case.config.evaluation
+    other_seed = dataclasses.replace(evaluation, seed=evaluation.seed + OTHER)
+    return (
+        case._replace(config=dataclasses.replace(case.config, evaluation=other_seed))
+        if has_rounds(case.config)
+        else case
+    )
 
 
 def keep_pair(path: Path, case: Case) -> None:
@@ -135,7 +162,7 @@ def kept_pair(path: Path, words: list[str]) -> Case:
 
 def take_up(given: argparse.Namespace, seed: int, path: Path) -> tuple[Case, dict[str, Any]]:
     """The pair of a seed, trained if it is not kept, and what is known of it."""
-    pair, words = path.with_suffix(".safetensors"), [f"--{word}" for word in given.set]
+    pair, words = path.with_suffix(".safetensors"), words_of(given)
     if pair.is_file() and path.is_file():
         return kept_pair(pair, words), json.loads(path.read_text())
     run = train(given, seed, words)
@@ -164,8 +191,19 @@ def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
         "alarms": alarms(probes, NAMES, [event["rate"] for event in judged]),
         "violated": [last[f"{name}_violated"] for name in NAMES],
         "rollbacks": sum(event["event"] == "rollback" for event in read_lines(run.folder / "events.jsonl")),
+        "rounds": own_tests(run),
         "minutes": round(read_lines(run.folder / "timing.jsonl")[-1]["elapsed_s"] / 60.0, 1),
     }
+
+
+def own_tests(run: Run) -> list[dict[str, Any]]:
+    """What the run's own tests said after its iterations and after each further round."""
+    events = read_lines(run.folder / "events.jsonl")
+    return [
+        {"iteration": event["iteration"], "verdict": event["verdict"], "gap": round(event["gap"], 4)}
+        for event in events
+        if event["event"] == "best_response"
+    ]
 
 
 def played(case: Case) -> dict[str, Any]:
@@ -174,26 +212,28 @@ def played(case: Case) -> dict[str, Any]:
     return {"wins": wins, "duels": duels, "trained": list(case.trained), "challengers": {}}
 
 
-def try_one(case: Case, role: int, start: str, own: float, say: str) -> dict[str, Any]:
+def try_one(case: Case, role: int, start: str, enough: float, say: str) -> dict[str, Any]:
     rival = Contender(FROZEN, case.pair[other(role)])
-    enough = own + case.config.response.pass_gap
     setting = Setting(case.config, case.ladder, case.level, role, rival, enough=enough)
     number = [word for _, word in ORDER[::2]].index(start)
 
     first = case.pair[role] if start == "incumbent" else None
-    found = challenge(setting, first, case.budget(role), 101 + role + 10 * number, partial(tell, say))
+    seed = 101 + role + 10 * number + (OTHER if has_rounds(case.config) else 0)
+    found = challenge(setting, first, case.budget(role), seed, partial(tell, say))
     history = [[gain.steps, round(gain.rate, 3)] for gain in found.response.history]
     return {"wins": found.wins, "duels": found.duels, "steps": found.response.steps, "history": history}
 
 
-def challenge_all(case: Case, row: dict[str, Any], most: int, say: str, write: Callable[[], None]) -> None:
+def challenge_all(
+    case: Case, row: dict[str, Any], given: argparse.Namespace, say: str, write: Callable[[], None]
+) -> None:
     """The challengers of a pair, in order, until one has a gap that is too wide; none twice."""
-    for role, start in ORDER[:most]:
+    for role, start in ORDER[: given.challengers]:
         name = challenger_name(role, start)
-        if name in row["challengers"] or is_failed(row, case.config.response.pass_gap):
+        if name in row["challengers"] or is_failed(row, given.limit):
             continue
         wins, duels = own_wins(row, role)
-        row["challengers"][name] = try_one(case, role, start, wins / duels, f"{say}, {name}")
+        row["challengers"][name] = try_one(case, role, start, wins / duels + given.limit, f"{say}, {name}")
         write()
 
 
@@ -203,7 +243,7 @@ def go_further(given: argparse.Namespace, seed: int, row: dict[str, Any], write:
     if FURTHER not in row:
         row[FURTHER] = played(case)
         write()
-    challenge_all(case, row[FURTHER], given.challengers, f"seed {seed} further", write)
+    challenge_all(case, row[FURTHER], given, f"seed {seed} further", write)
 
 
 def prove_power(case: Case, seed: int, row: dict[str, Any], write: Callable[[], None]) -> None:
@@ -240,29 +280,29 @@ def main() -> None:
     parser.add_argument("--challengers", type=int, default=len(ORDER), help="how many of the four to try")
     parser.add_argument("--power", action="store_true", help="also plant something to find, and play scripts")
     parser.add_argument("--further", action="store_true", help="also challenge the pair after a tenth more training")
+    parser.add_argument("--limit", type=float, default=0.05, help="a wider gap is no equilibrium")
     parser.add_argument("--table", action="store_true", help="only print what there is")
     given = parser.parse_args()
     torch.set_num_threads(1)
     results = given.results or RESULTS / f"{given.preset}_certified"
     results.mkdir(parents=True, exist_ok=True)
-    pass_gap, rows = 0.05, []
+    limit, rows = given.limit, []
     for seed in read_seeds(given.seeds):
         path = results / f"{seed}.json"
         if given.table:
             rows += [json.loads(path.read_text())] if path.is_file() else []
             continue
         case, row = take_up(given, seed, path)
-        pass_gap = case.config.response.pass_gap
         write = partial(write_row, path, row)
-        challenge_all(case, row, given.challengers, f"seed {seed}", write)
-        if given.power and not is_failed(row, pass_gap):
+        challenge_all(case, row, given, f"seed {seed}", write)
+        if given.power and not is_failed(row, limit):
             prove_power(case, seed, row, write)
-        if given.further and not is_failed(row, pass_gap):
+        if given.further and not is_failed(row, limit):
             go_further(given, seed, row, write)
         rows.append(row)
-        print(table(rows, pass_gap), flush=True)
+        print(table(rows, limit), flush=True)
     if given.table:
-        print(table(rows, pass_gap))
+        print(table(rows, limit))
 
 
 if __name__ == "__main__":

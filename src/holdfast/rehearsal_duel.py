@@ -23,7 +23,7 @@ from holdfast.selfplay.arena import Arena, below
 from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.judging import Judgement, questions_of
 from holdfast.selfplay.sequential import ask
-from holdfast.selfplay.settings import LeagueConfig, LevelsConfig
+from holdfast.selfplay.settings import LeagueConfig, LevelsConfig, ResponseConfig
 from holdfast.selfplay.side import Side
 from holdfast.selfplay.state import exercised
 from holdfast.selfplay.vault import content_hash
@@ -75,9 +75,16 @@ def shrink(whole: Config, mini: Config) -> Config:
         health=health,
         ewc=replace(mini.ewc, samples=min(mini.ewc.samples, 32)),
         league=_often(mini.league, rollout),
-        response=replace(mini.response, midway=False, steps=rollout, duels=TESTED, pass_gap=1.0),
+        response=_tested_once_more(mini, rollout),
         run=replace(mini.run, iterations=_end(mini)),
     )
+
+
+def _tested_once_more(mini: Config, rollout: int) -> ResponseConfig:
+    """Challengers of one rollout, and one further round of two iterations where there are any."""
+    share, rounds = min(1.0, 2.0 / _end(mini)), min(mini.response.rounds, 1)
+    small = replace(mini.response, midway=False, steps=rollout, duels=TESTED, pass_gap=1.0)
+    return replace(small, rounds=rounds, round_share=share)
 
 
 def _often(league: LeagueConfig, rollout: int) -> LeagueConfig:
@@ -125,6 +132,10 @@ class RehearsedDuel(Duel):
     def tests_last(self, found: Judgement) -> bool:
         """Wherever its levels have gone."""
         return self.config.response.certify
+
+    def is_accepted(self, certificate: dict[str, Any]) -> bool:
+        """Never before the first of its further rounds."""
+        return super().is_accepted(certificate) and self.state.book.rounds == self.config.response.rounds
 
     def alarms_of(self, found: Judgement, roles: tuple[str, str]) -> list[str]:
         """Twelve steps of play look like nothing."""
@@ -220,6 +231,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (duel.alternate_freeze, lambda: _reason(events, "alternate_freeze")),
         (duel.force_switch_every > 0, lambda: _event(events, "forced_switch")),
         (mini.response.certify, lambda: _tested(mini, events)),
+        (mini.response.certify and mini.response.rounds > 0, lambda: _rounds(mini, events, metrics)),
     ]
 
 
@@ -235,6 +247,16 @@ def _tested(mini: Config, events: Rows) -> Feature:
     checks = [len(side["power"]["checks"]) for side in sides.values()]
     fired = len(tried) == 4 and checks == [4 if mini.response.power else 2] * 2
     return Feature("best-response test", fired, ", ".join(tried) or "not made")
+
+
+def _rounds(mini: Config, events: Rows, metrics: Rows) -> Feature:
+    """The pair learned on after a test, at the rates of the run's last part, and was tested again."""
+    begun, tests = _of(events, "round"), _of(events, "best_response")
+    last = len(metrics) - mini.run.iterations
+    name = next((key for key in metrics[-1] if key.startswith("learner.") and key.endswith(".lr")), "")
+    rates = [row.get(name) for row in metrics]
+    fired = len(begun) == 1 and len(tests) == 2 and last > 0 and rates[-last:] == rates[-2 * last : -last]
+    return Feature("rounds", fired, f"{last} iterations more, {len(tests)} tests")
 
 
 def _stage(events: Rows, stage: str, name: str) -> Feature:

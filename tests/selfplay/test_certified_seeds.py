@@ -23,7 +23,7 @@ TINY = {
     "evaluation.final_episodes": "8",
     "response.steps": "128",
     "response.duels": "100",
-    "response.pass_gap": "1.0",
+    "response.rounds": "0",
     "world.max_steps": "60",
     "duel.turn_steps": "64",
     "health.window": "20",
@@ -33,7 +33,10 @@ TINY = {
 def run_benchmark(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "benchmarks" / "pursuit_certified.py"), str(folder / "runs"), "--seeds", "3"]
     return subprocess.run(
-        [*command, "--results", str(folder / "results"), *words], capture_output=True, text=True, cwd=ROOT
+        [*command, "--results", str(folder / "results"), "--limit", "1", *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
 
 

@@ -81,6 +81,7 @@ class Book:
     candidate_streak: int = 0  # evaluations in a row at the top that found a candidate
     outside_streak: int = 0  # evaluations in a row with one role hopeless
     tested_at: int = 0  # iteration of the last best-response test
+    rounds: int = 0  # further ones that were given to a pair which did not pass
     challenged_at: int = 0  # iteration of the last challengers
     generation: int = 0
     born_at: int = 0  # iteration at which it began

@@ -38,6 +38,7 @@ from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.response import pointed
 from holdfast.selfplay.rota import FIRST, SECOND
+from holdfast.selfplay.rounds import iteration_in_schedule, last_iteration
 from holdfast.selfplay.side import Side
 from holdfast.selfplay.state import initial_duel
 from holdfast.selfplay.treatment import treat
@@ -67,6 +68,8 @@ class Duel(JudgedDuel):
             self._take_up()
             try:
                 self._play(stop)
+                while stop.received is None and self.has_another_round():
+                    self._play(stop)
                 if stop.received is None:
                     return self.conclude(stop)
             except Stopped:  # in the middle of a test or of a challenger's lessons, which a resumed run begins again
@@ -123,7 +126,9 @@ class Duel(JudgedDuel):
     def done(self) -> bool:
         book, duel = self.state.book, self.config.duel
         turns_over = duel.max_turns > 0 and book.played >= duel.max_turns and book.turn is None
-        return book.outcome is not None or turns_over or self.state.counts.iteration >= self.config.run.iterations
+        return (
+            book.outcome is not None or turns_over or self.state.counts.iteration >= last_iteration(self.config, book)
+        )
 
     @property
     def evaluation_is_due(self) -> bool:
@@ -198,7 +203,8 @@ class Duel(JudgedDuel):
         settings = pointed(config) if self.state.book.is_ending else config.learner
         side.learner.config = dataclasses.replace(settings, lr=settings.lr * scale)
         start, end = span(config, self.state.book)
-        now = pace(side.learner.config, self.state.counts.iteration - start, end - start)
+        iteration = iteration_in_schedule(config, self.state.book, self.state.counts.iteration)
+        now = pace(side.learner.config, iteration - start, end - start)
         try:
             result = update(side.learner, arena.batch, now, self.state.shuffle)
         except NonFinite as error:

@@ -16,6 +16,7 @@ from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import alarms
 from holdfast.selfplay.response import Gain, nothing
+from holdfast.selfplay.rounds import last_iteration
 from holdfast.selfplay.state import DuelState
 from holdfast.train import Training
 from holdfast.watch import Result
@@ -31,6 +32,7 @@ TOLD = (
     "alarm",
     "challenger",
     "challenged",
+    "round",
     "unstable",
 )
 TEST_EVERY = 0.1  # of the run, at most one best-response test
@@ -120,8 +122,28 @@ class JudgedDuel(Training):
         told = {name: self.certificate[name] for name in ("verdict", "gap", "pass_gap")}
         self.watch.decided("best_response", self.state.counts.iteration, told)
         self.run.write_json(f"evals/response-{self.state.counts.iteration:06d}.json", self.certificate)
-        if self.certificate["verdict"] == "passed":
+        if self.is_accepted(self.certificate):
             self.state.book.outcome, self.state.book.because = "converged", "best-response test passed"
+
+    def is_accepted(self, certificate: dict[str, Any]) -> bool:
+        return bool(certificate["verdict"] == "passed")
+
+    def has_another_round(self) -> bool:
+        """At the end of the run and of every round the pair is tested; unless it passes it learns on, if it may."""
+        book, response = self.state.book, self.config.response
+        if book.outcome is not None or book.rounds >= response.rounds:
+            return False
+        with self.clock("evaluate"):
+            found = self.judge_held_out()
+        if not self.tests_last(found):
+            return False
+        self._test_last(found)
+        if book.outcome is not None:
+            return False
+        book.rounds += 1
+        self.certificate = None  # the next pair has its own
+        self.tell("round", number=book.rounds, of=response.rounds, until=last_iteration(self.config, book))
+        return True
 
     def _tell_gain(self, who: str, gain: Gain) -> None:
         self.tell("challenger", who=who, steps=gain.steps, rate=gain.rate)

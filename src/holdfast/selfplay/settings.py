@@ -266,6 +266,20 @@ class ResponseConfig:
     midway: bool = option(
         True, "candidates are tested; false: only the last pair, at the end", only=("response.certify", (True,))
     )
+    rounds: int = option(
+        0,
+        "further rounds of learning, each with a test at its end, while the pair does not pass; 0 = none",
+        low=0,
+        high=50,
+        only=("response.certify", (True,)),
+    )
+    round_share: float = option(
+        0.5,
+        "length of a round, as a share of the run, whose last part's learning rate and rewards it repeats",
+        low=0.01,
+        high=1.0,
+        only=("response.certify", (True,)),
+    )
     power: bool = option(
         False,
         "let challengers prove their power on a planted weakness or loss and on scripts too",

@@ -31,6 +31,7 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         lambda c: c.duel.generations == 1 or (c.league.size > 0 and c.league.mix[1] > 0),
         "league.size and a share of league.mix for earlier policies",
     ),
+    (("response.round_share",), lambda c: c.response.rounds > 0, "response.rounds above 0"),
     (("duel.partner_share",), lambda c: c.duel.partners > 0, "duel.partners above 0"),
     (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
     (
@@ -101,6 +102,7 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
             f"duel.warmup has no effect: a turn of {config.duel.turn_steps} steps is a single rollout of {rollout}"
         )
     problems += _generation_problems(config) + _partner_problems(config) + _finish_problems(config)
+    problems += _round_problems(config)
     mix = config.league.mix
     if len(mix) != 3 or abs(sum(mix) - 1.0) > 1e-6:
         problems.append(f"league.mix = {','.join(map(str, mix))}: three shares that add up to 1 are needed")
@@ -139,6 +141,20 @@ def _finish_problems(config: Any) -> list[str]:
             f"of run.iterations = {config.run.iterations} for each generation before them"
         )
     return problems
+
+
+def _round_problems(config: Any) -> list[str]:
+    duel = config.duel
+    against = {
+        "duel.max_turns": (duel.max_turns > 0, "rounds begin after run.iterations"),
+        "duel.generations": (duel.generations > 1, "a round repeats the end of the whole run"),
+        "duel.sharpen_share": (duel.sharpen_share > 0.0, "it has settled who learns in the end"),
+        "duel.finish_share": (duel.finish_share > 0.0, "it has settled who learns in the end"),
+    }
+    found = [
+        f"{name} does not go with response.rounds: {reason}" for name, (is_set, reason) in against.items() if is_set
+    ]
+    return found if config.response.certify and config.response.rounds > 0 else []
 
 
 def _partner_problems(config: Any) -> list[str]:

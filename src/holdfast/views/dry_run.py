@@ -10,6 +10,7 @@ from holdfast.learner.batch import make_batch
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.policy import Policy
 from holdfast.runs.supervised import supervised
+from holdfast.selfplay.rounds import round_length
 from holdfast.state import WEIGHTS, torch_generator
 from holdfast.worlds.api import WorldSpec
 from holdfast.worlds.registry import light, make_world
@@ -52,6 +53,7 @@ def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
         "evaluation_episodes": config.evaluation.episodes,
         "final_episodes": config.evaluation.final_episodes,
         "challengers_at_least": config.response.steps if config.response.certify else None,
+        "rounds": config.response.rounds if config.response.certify else 0,
         "checkpoints_at": [i for i in range(1, iterations + 1) if i % config.checkpoint.every == 0 or i == iterations],
     }
 
@@ -77,6 +79,8 @@ def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
     if content["challengers_at_least"] is not None:
         least = f"at least {content['challengers_at_least']:,} agent-steps each"
         print(f"best-response test in the end: up to 4 challengers who learn as long as the roles did, {least}")
+    if content["rounds"]:
+        print(f"while the pair does not pass: up to {content['rounds']} rounds of {round_length(config)} iterations")
     print(f"checkpoints at iterations: {_shortened(content['checkpoints_at'])}")
     print("nothing was run")
     return 0

@@ -122,6 +122,7 @@ class Plain:
         self.say(score_line(iteration, scores))
 
     def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None:
+        self.total = facts["until"] if kind == "round" else self.total
         self.say(decision_line(kind, iteration, facts))
 
     def finished(self, run: Run, result: Result) -> None:
@@ -181,6 +182,8 @@ class LiveView:
 
     def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None:
         self.last_decision = decision_line(kind, iteration, facts)
+        if kind == "round":
+            self.bar.update(self.task, total=facts["until"])
         if kind in LASTING:
             self.console.print(self.last_decision, highlight=False)
 

@@ -1,0 +1,112 @@
+"""A pair that fails its best-response test learns on as at the end of the run, is tested again, and resumes exactly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.config_checks import check_against_world
+from holdfast.config_reading import load_config
+from holdfast.errors import ConfigError
+from holdfast.runs.folder import Run, create_run
+from holdfast.runs.metrics import read_lines
+from holdfast.selfplay.book import Book
+from holdfast.selfplay.rounds import iteration_in_schedule, last_iteration
+from holdfast.train import resume, train
+from holdfast.views.dry_run import facts, spec_of
+from holdfast.views.terminal import Quiet
+from tests.conftest import small_words
+from tests.selfplay.test_duel import PENNIES, SELFPLAY, StopAtChallenger, duel_config
+from tests.test_resume import StopAfter, end_of
+
+ROUNDS = {
+    "response.certify": "true", "response.steps": "64", "response.duels": "100", "evaluation.every": "0",
+    "response.rounds": "2", "run.iterations": "6", "learner.lr_schedule": "linear",
+}  # fmt: skip
+NEVER, AT_ONCE = {"response.pass_gap": "0.0"}, {"response.pass_gap": "1.0"}
+
+
+def events_of(run: Run, kind: str) -> list[dict[str, Any]]:
+    return [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == kind]
+
+
+def test_a_pair_that_fails_learns_on_as_at_the_end_of_the_run(tmp_path: Path) -> None:
+    config = duel_config(tmp_path, **ROUNDS, **NEVER)
+    run = create_run(config, "pennies", ["test"])
+    result = train(config, run, Quiet())
+    metrics = read_lines(run.folder / "metrics.jsonl")
+    assert result.outcome == "finished" and result.certificate is not None
+    assert [row["iteration"] for row in metrics] == list(range(1, 13))
+    assert [event["iteration"] for event in events_of(run, "round")] == [6, 9]
+    assert [event["iteration"] for event in events_of(run, "best_response")] == [6, 9, 12]
+    rates = [{name: value for name, value in row.items() if name.endswith(".lr")} for row in metrics]
+    for later in range(6, 12):  # whoever had a turn, at the rate of three or six iterations before
+        shared = rates[later].keys() & rates[3 + later % 3].keys()
+        assert all(rates[later][name] == rates[3 + later % 3][name] > 0.0 for name in shared)
+
+
+def test_a_pair_that_passes_needs_no_round(tmp_path: Path) -> None:
+    config = duel_config(tmp_path, **ROUNDS, **AT_ONCE)
+    run = create_run(config, "pennies", ["test"])
+    result = train(config, run, Quiet())
+    assert result.outcome == "converged" and len(events_of(run, "best_response")) == 1
+    assert events_of(run, "round") == [] and len(read_lines(run.folder / "metrics.jsonl")) == 6
+
+
+@pytest.mark.parametrize("stop", [4, 6, 8])
+def test_rounds_resume_exactly(tmp_path: Path, stop: int) -> None:
+    ends = []
+    for name, watch in (("whole", Quiet()), ("broken", StopAfter(stop))):
+        config = duel_config(tmp_path, **ROUNDS, **NEVER, **{"run.name": name})
+        run = create_run(config, "pennies", ["test"])
+        result = train(config, run, watch)
+        if name == "broken":
+            assert result.outcome == "interrupted"
+            run.unlock()
+            assert resume(config, run, Quiet()).outcome == "finished"
+        ends.append(end_of(run))
+    assert ends[0] == ends[1]
+
+
+def test_a_test_between_rounds_can_be_interrupted(tmp_path: Path) -> None:
+    ends = []
+    for name, watch in (("whole", Quiet()), ("broken", StopAtChallenger())):
+        config = duel_config(tmp_path, **ROUNDS, **NEVER, **{"run.name": name})
+        run = create_run(config, "pennies", ["test"])
+        if train(config, run, watch).outcome == "interrupted":
+            run.unlock()
+            resume(config, run, Quiet())
+        ends.append(end_of(run))
+    assert ends[0] == ends[1]
+
+
+def test_every_round_is_the_same_part_of_the_schedules(tmp_path: Path) -> None:
+    config = duel_config(tmp_path, **ROUNDS)
+    for rounds, iterations in ((0, range(6)), (1, range(6, 9)), (2, range(9, 12))):
+        book = Book(rounds=rounds)
+        assert last_iteration(config, book) == iterations[-1] + 1
+        shown = [iteration_in_schedule(config, book, one) for one in iterations]
+        assert shown == (list(range(6)) if rounds == 0 else [3, 4, 5])
+
+
+def test_a_dry_run_tells_of_rounds(tmp_path: Path) -> None:
+    config = duel_config(tmp_path, **ROUNDS)
+    assert facts(config, spec_of(config))["rounds"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ({"response.rounds": "2"}, "response.rounds has no effect while response.certify"),
+        ({"response.certify": "true", "response.round_share": "0.2"}, "needs response.rounds above 0"),
+        ({**ROUNDS, "duel.max_turns": "3"}, "duel.max_turns does not go with response.rounds"),
+        ({**ROUNDS, "duel.finish_share": "0.5"}, "duel.finish_share does not go with response.rounds"),
+        ({**ROUNDS, "response.rounds": "-1"}, "response.rounds"),
+    ],
+)
+def test_rounds_that_could_not_act_are_refused(tmp_path: Path, words: dict[str, str], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        config, explicit = load_config(PENNIES, small_words(**{"run.root": str(tmp_path), **SELFPLAY, **words}))
+        check_against_world(config, explicit, spec_of(config))
