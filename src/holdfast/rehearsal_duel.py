@@ -137,6 +137,10 @@ class RehearsedDuel(Duel):
         """Never before the first of its further rounds."""
         return super().is_accepted(certificate) and self.state.book.rounds == self.config.response.rounds
 
+    def is_outdone(self, facts: dict[str, Any]) -> bool:
+        """Whatever a challenger of one rollout can do."""
+        return True
+
     def alarms_of(self, found: Judgement, roles: tuple[str, str]) -> list[str]:
         """Twelve steps of play look like nothing."""
         return []
@@ -232,6 +236,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (duel.force_switch_every > 0, lambda: _event(events, "forced_switch")),
         (mini.response.certify, lambda: _tested(mini, events)),
         (mini.response.certify and mini.response.rounds > 0, lambda: _rounds(mini, events, metrics)),
+        (mini.response.heirs != "none", lambda: _heirs(mini, events)),
     ]
 
 
@@ -257,6 +262,13 @@ def _rounds(mini: Config, events: Rows, metrics: Rows) -> Feature:
     rates = [row.get(name) for row in metrics]
     fired = len(begun) == 1 and len(tests) == 2 and last > 0 and rates[-last:] == rates[-2 * last : -last]
     return Feature("rounds", fired, f"{last} iterations more, {len(tests)} tests")
+
+
+def _heirs(mini: Config, events: Rows) -> Feature:
+    found = _of(events, "heir")
+    wanted = 2 if mini.response.heirs == "both" else 1
+    told = ", ".join(f"the {event['role']} as its challenger from {event['start']}" for event in found)
+    return Feature("heirs", len(found) == wanted, told or "nobody inherited")
 
 
 def _stage(events: Rows, stage: str, name: str) -> Feature:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from holdfast.config_checks import check_against_world
@@ -13,7 +14,11 @@ from holdfast.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.selfplay.book import Book
+from holdfast.selfplay.duel import Duel
+from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.rounds import iteration_in_schedule, last_iteration
+from holdfast.selfplay.turns import begin_turn, end_turn
+from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
 from holdfast.views.dry_run import facts, spec_of
 from holdfast.views.terminal import Quiet
@@ -82,6 +87,50 @@ def test_a_test_between_rounds_can_be_interrupted(tmp_path: Path) -> None:
     assert ends[0] == ends[1]
 
 
+def test_a_role_that_was_outdone_goes_on_as_its_challenger(tmp_path: Path) -> None:
+    """Bit for bit; what the challenger learned from counts as the role's own, so the next one must learn as long."""
+    config = duel_config(tmp_path, **ROUNDS, **NEVER, **{"response.heirs": "first"})
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    taken: list[dict[str, np.ndarray]] = []
+
+    def note(kind: str, **told: Any) -> None:
+        if kind == "heir":
+            best = max((one for one in duel.challengers if one.response.role == 0), key=lambda one: one.wins)
+            now = arrays_of(duel.state.sides[0].learner)
+            assert all(np.array_equal(now[name], array) for name, array in best.response.arrays.items())
+            assert told["policy"] == duel.state.vault.freeze(duel.state.sides[0])
+            taken.append(best.response.arrays)
+            assert duel.state.book.sides[0].own_steps == before + best.response.steps
+        JudgedDuel.tell(duel, kind, **told)
+
+    duel.tell = note  # type: ignore[method-assign]
+    for _ in range(6):
+        if duel.state.book.turn is None:
+            begin_turn(duel.state, duel.ladder, duel.tell)
+        duel.learn()
+        if duel.state.book.turn is not None and duel.state.book.turn.left <= 0:
+            end_turn(duel.state, duel.tell)
+    before = duel.state.book.sides[0].own_steps
+    assert duel.has_another_round() and duel.state.book.rounds == 1
+    outdone = events_of(run, "best_response")[0]["sides"]["seeker"]["gap"] > 0.0
+    assert len(taken) == outdone
+
+
+def test_heirs_resume_exactly(tmp_path: Path) -> None:
+    ends = []
+    for name, watch in (("whole", Quiet()), ("broken", StopAfter(8))):
+        words = {"run.name": name, "response.heirs": "both"}
+        config = duel_config(tmp_path, **ROUNDS, **NEVER, **words)
+        run = create_run(config, "pennies", ["test"])
+        if train(config, run, watch).outcome == "interrupted":
+            run.unlock()
+            resume(config, run, Quiet())
+        assert events_of(run, "heir")
+        ends.append(end_of(run))
+    assert ends[0] == ends[1]
+
+
 def test_every_round_is_the_same_part_of_the_schedules(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **ROUNDS)
     for rounds, iterations in ((0, range(6)), (1, range(6, 9)), (2, range(9, 12))):
@@ -101,6 +150,7 @@ def test_a_dry_run_tells_of_rounds(tmp_path: Path) -> None:
     [
         ({"response.rounds": "2"}, "response.rounds has no effect while response.certify"),
         ({"response.certify": "true", "response.round_share": "0.2"}, "needs response.rounds above 0"),
+        ({"response.certify": "true", "response.heirs": "first"}, "needs response.rounds above 0"),
         ({**ROUNDS, "duel.max_turns": "3"}, "duel.max_turns does not go with response.rounds"),
         ({**ROUNDS, "duel.finish_share": "0.5"}, "duel.finish_share does not go with response.rounds"),
         ({**ROUNDS, "response.rounds": "-1"}, "response.rounds"),

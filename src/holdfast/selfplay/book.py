@@ -43,12 +43,13 @@ class SideBook:
     sight: float | None = None  # share of full sight its episodes were last planned with
     collapses: int = 0  # evaluations in a row below health.collapse_threshold
     born_at: int = 0  # its steps when its generation began
+    inherited: int = 0  # agent-steps of challengers whose weights it went on with
     stood: str | None = None  # hash of what the other role meets instead of the newest, while both sharpen
 
     @property
     def own_steps(self) -> int:
         """Agent-steps its weights have learned from."""
-        return self.steps - self.born_at
+        return self.steps - self.born_at + self.inherited
 
 
 @dataclass

@@ -27,6 +27,10 @@ FROZEN = Player("newest", "frozen")
 Tell = Callable[[str, Gain], None]
 
 
+def forgotten(found: Found) -> None:
+    """Only what a challenger won is kept."""
+
+
 class Case(NamedTuple):
     """A frozen pair that is put to the test."""
 
@@ -38,6 +42,7 @@ class Case(NamedTuple):
     steps: int | None = None  # of each challenger, where somebody asked for a number
     heed: Callable[[], None] = nothing  # called in every iteration; may raise to give up
     until_failed: bool = False  # the first gap that is too wide ends the test
+    note: Callable[[Found], None] = forgotten  # given every challenger that has learned
 
     def is_over(self, gap: float) -> bool:
         return self.until_failed and gap > self.config.response.pass_gap
@@ -100,6 +105,7 @@ def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) 
         if not case.is_over(gap):
             say = partial(tell, f"{name} from {word}")
             found.append(challenge(rated, start, steps, 101 + role + 10 * number, say))
+            case.note(found[-1])
             best = max(found, key=lambda one: one.wins)
             gap = best.wins / best.duels - own_now[0] / own_now[1]
     low, high = newcombe((best.wins, best.duels), own_now)

@@ -15,8 +15,9 @@ from holdfast.selfplay.decisions import decide
 from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import alarms
-from holdfast.selfplay.response import Gain, nothing
-from holdfast.selfplay.rounds import last_iteration
+from holdfast.selfplay.response import Found, Gain, nothing
+from holdfast.selfplay.rounds import inherit, last_iteration
+from holdfast.selfplay.side import has_role
 from holdfast.selfplay.state import DuelState
 from holdfast.train import Training
 from holdfast.watch import Result
@@ -33,6 +34,7 @@ TOLD = (
     "challenger",
     "challenged",
     "round",
+    "heir",
     "unstable",
 )
 TEST_EVERY = 0.1  # of the run, at most one best-response test
@@ -115,7 +117,9 @@ class JudgedDuel(Training):
         self.state.book.tested_at = self.state.counts.iteration
         pair = (self.state.vault.take(found.hashes[0]), self.state.vault.take(found.hashes[1]))
         trained = steps_of(self.state)
+        self.challengers: list[Found] = []
         case = Case(self.config, self.ladder, found.level, pair, trained, heed=self.heed, until_failed=True)
+        case = case._replace(note=self.challengers.append)
         with self.clock("respond"):
             self.certificate = certify(case, power=self.config.response.power, tell=self._tell_gain)
         self.event("best_response", **self.certificate)
@@ -141,9 +145,21 @@ class JudgedDuel(Training):
         if book.outcome is not None:
             return False
         book.rounds += 1
+        self._let_inherit()
         self.certificate = None  # the next pair has its own
         self.tell("round", number=book.rounds, of=response.rounds, until=last_iteration(self.config, book))
         return True
+
+    def _let_inherit(self) -> None:
+        """Roles that may, and were outdone, go on as their best challenger."""
+        for number, side in enumerate(self.state.sides):
+            facts = (self.certificate or {"sides": {}})["sides"].get(side.name)
+            if facts is not None and has_role(self.config.response.heirs, number) and self.is_outdone(facts):
+                mine = [found for found in self.challengers if found.response.role == number]
+                inherit(self.state, max(mine, key=lambda found: found.wins), self.tell)
+
+    def is_outdone(self, facts: dict[str, Any]) -> bool:
+        return bool(facts["gap"] > self.config.response.pass_gap)
 
     def _tell_gain(self, who: str, gain: Gain) -> None:
         self.tell("challenger", who=who, steps=gain.steps, rate=gain.rate)

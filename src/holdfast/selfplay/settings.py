@@ -273,6 +273,11 @@ class ResponseConfig:
         high=50,
         only=("response.certify", (True,)),
     )
+    heirs: Literal["none", "first", "second", "both"] = option(
+        "none",
+        "roles that go on with the weights of a challenger who outdid them, when a round begins",
+        only=("response.certify", (True,)),
+    )
     round_share: float = option(
         0.5,
         "length of a round, as a share of the run, whose last part's learning rate and rewards it repeats",

@@ -31,7 +31,7 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         lambda c: c.duel.generations == 1 or (c.league.size > 0 and c.league.mix[1] > 0),
         "league.size and a share of league.mix for earlier policies",
     ),
-    (("response.round_share",), lambda c: c.response.rounds > 0, "response.rounds above 0"),
+    (("response.round_share", "response.heirs"), lambda c: c.response.rounds > 0, "response.rounds above 0"),
     (("duel.partner_share",), lambda c: c.duel.partners > 0, "duel.partners above 0"),
     (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
     (
@@ -86,7 +86,7 @@ def duel_problems(config: Any, explicit: frozenset[str], spec: WorldSpec) -> lis
 
 def _is_set(config: Any, name: str) -> bool:
     """Written down with a value that would do something."""
-    return _value(config, name) not in (False, 0, 0.0)
+    return _value(config, name) not in (False, 0, 0.0, "none")
 
 
 def _value(config: Any, name: str) -> Any:
