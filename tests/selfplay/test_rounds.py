@@ -13,6 +13,7 @@ from holdfast.config_reading import load_config
 from holdfast.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
+from holdfast.runs.snapshot import Watcher
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.judged import JudgedDuel
@@ -21,6 +22,7 @@ from holdfast.selfplay.turns import begin_turn, end_turn
 from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
 from holdfast.views.dry_run import facts, spec_of
+from holdfast.views.run_list import describe
 from holdfast.views.terminal import Quiet
 from tests.conftest import small_words
 from tests.selfplay.test_duel import PENNIES, SELFPLAY, StopAtChallenger, duel_config
@@ -46,6 +48,7 @@ def test_a_pair_that_fails_learns_on_as_at_the_end_of_the_run(tmp_path: Path) ->
     assert [row["iteration"] for row in metrics] == list(range(1, 13))
     assert [event["iteration"] for event in events_of(run, "round")] == [6, 9]
     assert [event["iteration"] for event in events_of(run, "best_response")] == [6, 9, 12]
+    assert Watcher(run.folder).look().iterations == describe(run)["iterations"] == 12
     rates = [{name: value for name, value in row.items() if name.endswith(".lr")} for row in metrics]
     for later in range(6, 12):  # whoever had a turn, at the rate of three or six iterations before
         shared = rates[later].keys() & rates[3 + later % 3].keys()

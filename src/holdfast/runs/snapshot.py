@@ -82,6 +82,7 @@ class Watcher:
         newest = rows["metrics"][-1] if rows["metrics"] else {}
         iteration = int(_number(newest.get("iteration")) or 0)
         per_s = _iterations_per_s(rows["timing"])
+        end = planned_iterations(self.iterations, rows["events"])
         return Snapshot(
             run=self.folder.resolve().name,
             world=self.world,
@@ -89,10 +90,10 @@ class Watcher:
             why=why,
             phase=beat.get("phase"),
             iteration=iteration,
-            iterations=self.iterations,
+            iterations=end,
             agent_steps=int(_number(newest.get("agent_steps")) or 0),
             agent_steps_per_s=_speed(rows["timing"]),
-            left_s=(self.iterations - iteration) / per_s if per_s and status not in ENDED else None,
+            left_s=(end - iteration) / per_s if per_s and status not in ENDED else None,
             idle_s=_number(beat.get("idle_s")),
             beat_age_s=age_s,
             score=_score(rows["metrics"]),
@@ -107,6 +108,12 @@ class Watcher:
             torn_last_lines=sum(found.torn_last for found in lines.values()),
             damage=[place for found in lines.values() for place in found.damaged],
         )
+
+
+def planned_iterations(configured: int, events: Rows) -> int:
+    """How many there will be as far as a run has decided: a pair of self-play may be given further rounds."""
+    rounds = [int(_number(event.get("until")) or 0) for event in events if event.get("event") == "round"]
+    return max([configured, *rounds])
 
 
 def status_of(events: Rows, beat: dict[str, Any], age_s: float | None, folder: Path) -> tuple[str, str]:

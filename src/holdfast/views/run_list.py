@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.runs.find import find_runs
 from holdfast.runs.folder import WHOLE, Run, all_runs, is_locked
 from holdfast.runs.reading import read_lines
+from holdfast.runs.snapshot import planned_iterations
 
 
 def status_of(folder: Path) -> str:
@@ -35,7 +36,7 @@ def describe(run: Run) -> dict[str, Any]:
         "world": world,
         "status": status_of(run.folder),
         "iteration": metrics[-1]["iteration"] if metrics else 0,
-        "iterations": total,
+        "iterations": planned_iterations(total, read_lines(run.folder / "events.jsonl")),
         "agent_steps": metrics[-1]["agent_steps"] if metrics else 0,
         "last_score": scores[-1] if scores else None,
         "best_score": max(scores) if scores else None,
