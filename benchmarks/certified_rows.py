@@ -82,17 +82,25 @@ def further_of(row: Row) -> str:
     return "-" if found is None else " / ".join(told(gap_of(found, role)).split(" ")[0] for role in (FIRST, SECOND))
 
 
+def own_tests_of(row: Row) -> str:
+    """The gaps that a run's own tests found, one after the other, and what the last one said."""
+    tests = row.get("rounds", [])
+    gaps = ", ".join(f"{test['gap']:.3f}" for test in tests)
+    return f"{gaps}: {tests[-1]['verdict']}" if tests else "-"
+
+
 def table(rows: list[Row], pass_gap: float) -> str:
     lines = [
-        "| seed | c | gap of the pursuer | gap of the evader | challengers | power | a tenth further | verdict |",
-        "|---|---|---|---|---|---|---|---|",
+        "| seed | own tests | c | gap of the pursuer | gap of the evader | challengers | power | a tenth further "
+        "| verdict |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         low, high = wilson(row["wins"], row["duels"])
         rate = f"{row['wins'] / row['duels']:.3f} [{low:.3f}, {high:.3f}]"
         gaps = (told(gap_of(row, FIRST)), told(gap_of(row, SECOND)))
         proofs = (len(row["challengers"]), power_of(row), further_of(row))
-        words = (row["seed"], rate, *gaps, *proofs, verdict(row, pass_gap))
+        words = (row["seed"], own_tests_of(row), rate, *gaps, *proofs, verdict(row, pass_gap))
         lines.append(f"| {' | '.join(map(str, words))} |")
     passed = sum(verdict(row, pass_gap) == "passed" for row in rows)
     strict = sum(is_strict(row, pass_gap) for row in rows)

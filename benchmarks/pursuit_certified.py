@@ -113,7 +113,8 @@ def train_further(given: argparse.Namespace, seed: int) -> Run:
     config = config_of(find_run(folder.name, str(given.runs)))
     iterations = config.run.iterations
     longer = iterations + -(-iterations // 10)
-    if is_over(copied, longer):
+    ended = json.loads((folder / "result.json").read_text())["counts"]["iteration"]
+    if is_over(copied, ended + 1):
         return find_run(copied.name, str(given.runs))
     changed = ["--allow-change", f"--run.iterations={longer}"]  # rounds grow with it
     changed += ["--response.certify=false"] if has_rounds(config) else []

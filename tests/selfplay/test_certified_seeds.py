@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from safetensors import safe_open
+
+from holdfast.runs.metrics import read_lines
+
 ROOT = Path(__file__).parents[2]
 TINY = {
     "rollout.lanes": "8",
@@ -96,3 +100,21 @@ def test_a_seed_goes_on_for_a_tenth_and_is_challenged_again(tmp_path: Path) -> N
     shutil.rmtree(tmp_path / "runs")
     refused = run_benchmark(tmp_path, *words, "--further")
     assert refused.returncode != 0 and "only a whole run can go on" in refused.stderr
+
+
+def test_a_run_that_tests_itself_is_judged_by_others(tmp_path: Path) -> None:
+    """Its own tests are in the row; the challengers that judge it are measured on other duels."""
+    rounds = {"response.rounds": "1", "response.pass_gap": "0", "response.heirs": "first", "evaluation.every": "4"}
+    words = [word for name, value in (TINY | rounds).items() for word in ("--set", f"{name}={value}")]
+    said = certify(tmp_path, *words, "--challengers", "1", "--further")
+    row = json.loads((tmp_path / "results" / "3.json").read_text())
+    own = [event for event in read_lines(tmp_path / "runs" / "pursuit-3" / "events.jsonl") if "verdict" in event]
+    tests = [event for event in own if event["event"] == "best_response"]
+    assert [test["iteration"] for test in row["rounds"]] == [test["iteration"] for test in tests]
+    assert 1 <= len(tests) <= 2 and [test["iteration"] for test in tests] == [4, 6][: len(tests)]
+    kept = tmp_path / "results" / "3.safetensors"
+    with safe_open(kept, "numpy") as file:
+        measured_by = json.loads(file.metadata()["config"])["evaluation"]["seed"]
+    trained_by = json.loads((tmp_path / "runs" / "pursuit-3" / "run.json").read_text())["config"]["evaluation"]["seed"]
+    assert measured_by == trained_by + 1000
+    assert f"{tests[0]['gap']:.3f}" in said and row["further"]["trained"][0] > row["trained"][0]
