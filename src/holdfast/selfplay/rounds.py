@@ -13,7 +13,9 @@ from holdfast.config import Config
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.response import Found
+from holdfast.selfplay.rollback import Ring
 from holdfast.selfplay.state import DuelState
+from holdfast.selfplay.turns import keep_in_ring
 from holdfast.selfplay.vault import put_into
 
 
@@ -38,6 +40,7 @@ def inherit(state: DuelState, found: Found, event: Callable[..., None]) -> None:
     side, book = state.sides[role], state.book.sides[role]
     put_into(side.learner, found.response.arrays)
     book.inherited += found.response.steps - (book.own_steps if found.response.start == "scratch" else 0)
-    book.pulse, book.is_stuck = Pulse(), False
+    book.pulse, book.ring, book.is_stuck = Pulse(), Ring(), False
+    keep_in_ring(state, role, is_turn_start=True)  # what it was before was outdone: nothing to go back to
     rate = found.wins / found.duels
     event("heir", role=side.name, policy=state.vault.freeze(side), start=found.response.start, rate=rate)

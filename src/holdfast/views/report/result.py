@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from datetime import timedelta
 
+from holdfast.runs.snapshot import planned_iterations
 from holdfast.views.report.axes import padded_span, short
 from holdfast.views.report.markup import Html, element, joined, section, table
 from holdfast.views.report.record import Judged, Record, Score, is_number
@@ -48,6 +49,8 @@ def _tested(record: Record) -> str:
     """What may be said about an equilibrium."""
     found = record.result.get("certificate")
     if not isinstance(found, dict) or not is_number(found.get("gap")) or not is_number(found.get("pass_gap")):
+        if any(event.get("event") == "best_response" for event in record.events):
+            return "Challengers have tried to beat earlier states of the two; nobody has tried these."
         return "Nobody has tried to beat the two, so nothing is known about an equilibrium."
     words = f"Challengers gain {found['gap']:.3f} at most, {found['pass_gap']:g} is the limit"
     return f"{words}: the best-response test is {found.get('verdict', 'not finished')}."
@@ -81,7 +84,8 @@ def latest_evaluation(record: Record) -> Score | None:
 def heading(record: Record) -> Html:
     total = record.config.get("run", {}).get("iterations")
     world = str(record.config.get("world", {}).get("name", "unknown world"))
-    progress = f"{world} · iteration {record.iteration}" + (f" of {total}" if is_number(total) else "")
+    of = f" of {planned_iterations(int(total), record.events)}" if is_number(total) else ""
+    progress = f"{world} · iteration {record.iteration}{of}"
     badge = element("span", record.status, class_=f"badge {record.status.replace(' ', '-')}")
     parts = [
         element("p", progress, class_="kicker"),
