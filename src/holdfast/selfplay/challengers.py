@@ -42,11 +42,16 @@ def challenge(state: DuelState, ladder: Ladder, heed: Callable[[], None], event:
         rival = Contender(FROZEN, state.vault.take(names[other(number)]))
         setting = Setting(state.config, ladder, state.book.standing.level, number, rival, heed=heed)
         found = respond(setting, state.vault.take(names[number]), league.challenge_steps, _seed(state, number))
-        side_book = state.book.sides[number]
-        policy = state.vault.keep(found.arrays)
-        left = side_book.pool.admit(policy, side_book.steps, league)
-        gone = None if left is None else left.hash
-        event("challenged", role=state.sides[number].name, policy=policy, left=gone, **_gain(found))
+        join_pool(state, found, event)
+
+
+def join_pool(state: DuelState, found: Response, event: Callable[..., None]) -> None:
+    """A challenger is met by the other role from now on."""
+    side_book = state.book.sides[found.role]
+    policy = state.vault.keep(found.arrays)
+    left = side_book.pool.admit(policy, side_book.steps, state.config.league)
+    gone = None if left is None else left.hash
+    event("challenged", role=state.sides[found.role].name, policy=policy, left=gone, **_gain(found))
 
 
 def _gain(found: Response) -> dict[str, float | int]:

@@ -11,6 +11,7 @@ from holdfast.intervals import wilson
 from holdfast.rollout.evaluate import Summary
 from holdfast.runs.signals import StopRequest
 from holdfast.selfplay.certificate import Case, certify
+from holdfast.selfplay.challengers import join_pool
 from holdfast.selfplay.decisions import decide
 from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
@@ -145,18 +146,22 @@ class JudgedDuel(Training):
         if book.outcome is not None:
             return False
         book.rounds += 1
-        self._let_inherit()
+        self._learn_from_test()
         self.certificate = None  # the next pair has its own
         self.tell("round", number=book.rounds, of=response.rounds, until=last_iteration(self.config, book))
         return True
 
-    def _let_inherit(self) -> None:
-        """Roles that may, and were outdone, go on as their best challenger."""
+    def _learn_from_test(self) -> None:
+        """Who outdid a role joins its pool, if there is one; roles that may go on as their best challenger."""
         for number, side in enumerate(self.state.sides):
             facts = (self.certificate or {"sides": {}})["sides"].get(side.name)
-            if facts is not None and has_role(self.config.response.heirs, number) and self.is_outdone(facts):
-                mine = [found for found in self.challengers if found.response.role == number]
-                inherit(self.state, max(mine, key=lambda found: found.wins), self.tell)
+            if facts is None or not self.is_outdone(facts):
+                continue
+            best = max((one for one in self.challengers if one.response.role == number), key=lambda one: one.wins)
+            if self.config.league.size > 0:
+                join_pool(self.state, best.response, self.tell)
+            if has_role(self.config.response.heirs, number):
+                inherit(self.state, best, self.tell)
 
     def is_outdone(self, facts: dict[str, Any]) -> bool:
         return bool(facts["gap"] > self.config.response.pass_gap)
