@@ -122,20 +122,13 @@ def train_further(given: argparse.Namespace, seed: int) -> Run:
 
 
 def last_pair(run: Run) -> Case:
+    """Measured on other duels than the run's own tests, if it made any."""
     config, saved = config_of(run), load_checkpoint(run, "latest")
+    if own_tests(run):
+        other_seed = dataclasses.replace(config.evaluation, seed=config.evaluation.seed + OTHER)
+        config = dataclasses.replace(config, evaluation=other_seed)
     book, _ = read_book(saved)
-    return independent(case_of(config, spec_of(config), book, saved.arrays))
-
-
-def independent(case: Case) -> Case:
-    """The same pair, measured on other duels than the run's own tests."""
-    evaluation = case.config.evaluation
-    other_seed = dataclasses.replace(evaluation, seed=evaluation.seed + OTHER)
-    return (
-        case._replace(config=dataclasses.replace(case.config, evaluation=other_seed))
-        if has_rounds(case.config)
-        else case
-    )
+    return case_of(config, spec_of(config), book, saved.arrays)
 
 
 def keep_pair(path: Path, case: Case) -> None:
@@ -213,13 +206,13 @@ def played(case: Case) -> dict[str, Any]:
     return {"wins": wins, "duels": duels, "trained": list(case.trained), "challengers": {}}
 
 
-def try_one(case: Case, role: int, start: str, enough: float, say: str) -> dict[str, Any]:
+def try_one(case: Case, role: int, start: str, enough: float, say: str, shift: int) -> dict[str, Any]:
     rival = Contender(FROZEN, case.pair[other(role)])
     setting = Setting(case.config, case.ladder, case.level, role, rival, enough=enough)
     number = [word for _, word in ORDER[::2]].index(start)
 
     first = case.pair[role] if start == "incumbent" else None
-    seed = 101 + role + 10 * number + (OTHER if has_rounds(case.config) else 0)
+    seed = 101 + role + 10 * number + shift
     found = challenge(setting, first, case.budget(role), seed, partial(tell, say))
     history = [[gain.steps, round(gain.rate, 3)] for gain in found.response.history]
     return {"wins": found.wins, "duels": found.duels, "steps": found.response.steps, "history": history}
@@ -234,7 +227,8 @@ def challenge_all(
         if name in row["challengers"] or is_failed(row, given.limit):
             continue
         wins, duels = own_wins(row, role)
-        row["challengers"][name] = try_one(case, role, start, wins / duels + given.limit, f"{say}, {name}")
+        enough, shift = wins / duels + given.limit, OTHER if row.get("rounds") else 0
+        row["challengers"][name] = try_one(case, role, start, enough, f"{say}, {name}", shift)
         write()
 
 
@@ -242,7 +236,7 @@ def go_further(given: argparse.Namespace, seed: int, row: dict[str, Any], write:
     """The same pair after a further tenth of training, challenged likewise."""
     case = last_pair(train_further(given, seed))
     if FURTHER not in row:
-        row[FURTHER] = played(case)
+        row[FURTHER] = played(case) | {"rounds": row.get("rounds", [])}
         write()
     challenge_all(case, row[FURTHER], given, f"seed {seed} further", write)
 
