@@ -145,7 +145,9 @@ def test_every_round_is_the_same_part_of_the_schedules(tmp_path: Path) -> None:
 
 def test_a_dry_run_tells_of_rounds(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **ROUNDS)
-    assert facts(config, spec_of(config))["rounds"] == 2
+    told = facts(config, spec_of(config))
+    once = facts(duel_config(tmp_path, **{"run.iterations": "6"}), spec_of(config))
+    assert told["rounds"] == 2 and told["agent_steps"] == 2 * once["agent_steps"]  # six iterations, and three twice
 
 
 @pytest.mark.parametrize(

@@ -43,17 +43,17 @@ def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
             ),
             "batch_mb": round(per_lane * lanes / 1e6, 2),
         }
-    every = config.evaluation.every
+    every, rounds = config.evaluation.every, config.response.rounds if config.response.certify else 0
     learners = [role["agent_steps_per_iteration"] for role in roles.values()]
     learners += config.duel.partners * learners[:1]
     return {
         "roles": roles,
-        "agent_steps": sum(learners) * iterations,
+        "agent_steps": sum(learners) * (iterations + rounds * round_length(config)),
         "evaluations_at": [i for i in range(1, iterations + 1) if every and i % every == 0],
         "evaluation_episodes": config.evaluation.episodes,
         "final_episodes": config.evaluation.final_episodes,
         "challengers_at_least": config.response.steps if config.response.certify else None,
-        "rounds": config.response.rounds if config.response.certify else 0,
+        "rounds": rounds,
         "checkpoints_at": [i for i in range(1, iterations + 1) if i % config.checkpoint.every == 0 or i == iterations],
     }
 
