@@ -2,7 +2,7 @@
 
 Same parameters, same optimiser, same losses as the torch path, and tested against it. Autograd records an operation per
 layer, activation and term of the loss, each with arrays of its own, and the matrix products behind torch may use half
-of a core's vectors; with two layers of 256 units and minibatches of 256 rows that was three quarters of an update.
+of a core's vectors; with two layers of 256 units and minibatches of 256 rows training is 1.5 times as fast this way.
 """
 
 from __future__ import annotations
