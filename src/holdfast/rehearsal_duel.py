@@ -230,6 +230,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (mini.policy.network == "parts" and mini.policy.encoder == "belief", lambda: _belief(metrics)),
         (duel.warmup, lambda: _warmup(events)),
         (duel.damp_threshold > 0, lambda: _below_one(metrics, "duel.lr_scale", "learning-rate damping")),
+        (duel.evader_waits > 0, lambda: _below_one(metrics, "duel.waiting", "waiting")),
         (duel.mask_steps > 0, lambda: _below_one(metrics, "duel.full_sight", "masking curriculum")),
         (duel.boost_threshold > 0, lambda: _reason(events, "boost")),
         (duel.alternate_freeze, lambda: _reason(events, "alternate_freeze")),

@@ -56,6 +56,7 @@ CASES = {
     "simultaneous": {
         "duel.mode": "simultaneous",
         "duel.turn_steps": "1",
+        "duel.evader_waits": "0.45",
         "policy.core": "gru",
         "policy.core_size": "4",
     },
@@ -340,6 +341,15 @@ def test_the_second_role_can_learn_more_slowly(tmp_path: Path) -> None:
     run, _ = lived(tmp_path, **{"duel.mode": "simultaneous", "run.iterations": "3", "duel.evader_lr": "0.25"})
     for row in read_lines(run.folder / "metrics.jsonl"):
         assert row["learner.hider.lr"] == pytest.approx(0.25 * row["learner.seeker.lr"]) and row["learner.hider.lr"] > 0
+
+
+def test_the_second_role_learns_as_fast_as_the_first_one_wins(tmp_path: Path) -> None:
+    options = {"duel.mode": "simultaneous", "run.iterations": "6", "duel.evader_waits": "0.45"}
+    run, _ = lived(tmp_path, **options)
+    rows = read_lines(run.folder / "metrics.jsonl")
+    for row in rows:
+        assert row["learner.hider.lr"] == pytest.approx(row["duel.waiting"] * row["learner.seeker.lr"], abs=1e-9)
+    assert len({row["duel.waiting"] for row in rows}) > 1
 
 
 @pytest.mark.parametrize("pass_gap", ["0.05", "0.9"])

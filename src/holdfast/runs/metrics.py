@@ -123,6 +123,7 @@ DUEL_METRICS = (
     Metric("duel.turn", "number", "turns begun"),
     Metric("duel.level", "number", "level of training and evaluations"),
     Metric("duel.lr_scale", "1", "factor on the learning rate in this turn"),
+    Metric("duel.waiting", "1", "factor on the second role's learning rate, by what the first one wins"),
     Metric("duel.generation", "count", "times that both roles have begun anew"),
     Metric("duel.partners.steps", "count", "agent-steps that partners of the first role have learned from"),
     Metric("duel.partners.won", "share", "their wins in this iteration"),

@@ -37,12 +37,20 @@ from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.response import pointed
-from holdfast.selfplay.rota import FIRST, SECOND
+from holdfast.selfplay.rota import FIRST, SECOND, waiting
 from holdfast.selfplay.rounds import iteration_in_schedule, last_iteration
 from holdfast.selfplay.side import Side
 from holdfast.selfplay.state import initial_duel
 from holdfast.selfplay.treatment import treat
-from holdfast.selfplay.turns import arenas_of, begin_turn, end_turn, keep_in_ring, note_outcomes, set_level
+from holdfast.selfplay.turns import (
+    arenas_of,
+    begin_turn,
+    end_turn,
+    keep_in_ring,
+    note_outcomes,
+    set_level,
+    won_by_first,
+)
 from holdfast.watch import DuelProgress, Result, RoleProgress
 from holdfast.worlds.api import Episodes
 from holdfast.worlds.spaces import Continuous
@@ -199,7 +207,10 @@ class Duel(JudgedDuel):
             rnd = config.rnd
             found = side.novelty.pay(arena.batch, rnd.coef, rnd.clip, rnd.share, self.state.shuffle)
             facts = self._novelty_facts(side, found)
-        scale *= config.duel.evader_lr if side.number == SECOND else 1.0
+        if side.number == SECOND:
+            patience = waiting(config.duel, *won_by_first(self.state.book))
+            scale *= config.duel.evader_lr * patience
+            facts |= {"duel.waiting": patience} if config.duel.evader_waits > 0.0 else {}
         settings = pointed(config) if self.state.book.is_ending else config.learner
         side.learner.config = dataclasses.replace(settings, lr=settings.lr * scale)
         start, end = span(config, self.state.book)

@@ -33,6 +33,14 @@ class DuelConfig:
         low=0.0,
         only=DUELS,
     )
+    evader_waits: float = option(
+        0.0,
+        "the second role learns the slower the nearer the first one's share of wins is to this; at it, or below, not "
+        "at all, from twice as much on at its full rate; 0 = never",
+        low=0.0,
+        high=0.5,
+        only=("duel.mode", ("simultaneous",)),
+    )
     multiplier_when: Literal["obstacles", "always"] = option(
         "obstacles", "when the multiplier acts: at levels with obstacles, or always", only=TURNS
     )

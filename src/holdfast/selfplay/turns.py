@@ -189,6 +189,12 @@ def end_turn(state: DuelState, event: Event) -> None:
     book.turn = None
 
 
+def won_by_first(book: Book) -> tuple[int, int]:
+    """Wins of the first role among the last duels of both arenas, and how many those are."""
+    first, second = (side.pulse.results for side in book.sides)
+    return sum(first) + len(second) - sum(second), len(first) + len(second)
+
+
 def note_outcomes(state: DuelState, number: int) -> dict[str, float]:
     """Count ended episodes for the health of a role and for the pool it met; its share of wins, if any ended."""
     arena, side_book = state.arenas[number], state.book.sides[number]

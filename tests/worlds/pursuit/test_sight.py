@@ -207,26 +207,36 @@ def test_sines_and_cosines_tell_what_angles_tell() -> None:
     np.testing.assert_array_equal(waves[:, kept], angle[:, others])
 
 
-def test_what_was_last_seen_is_recalled_and_ages() -> None:
-    """Against a plain log of every moment each side saw the other."""
-    options = {"obs": "flat_masked", "obstacles": 3, "heading": "sincos", "hold": 3, "max_steps": 150}
+@pytest.mark.parametrize(("obs", "hold"), [("flat_masked", 3), ("sensor", 1)])
+def test_what_was_last_seen_is_recalled_and_ages(obs: str, hold: int) -> None:
+    """Against a plain log of every moment each side saw the other. A sensor does not tell how the other faces: that is
+    known by where it was a step before, if it was seen then."""
+    options = {"obs": obs, "obstacles": 3, "heading": "sincos", "hold": hold, "max_steps": 50 * hold}
     world = Pursuit(PursuitSettings(recall=True, **options), 200, seed=3)  # type: ignore[arg-type]
     plain = Pursuit(PursuitSettings(**options), 200, seed=3)  # type: ignore[arg-type]
     world.reset()
     plain.reset()
     diagonal, log = math.hypot(20.0, 20.0), {}
     kinds = np.zeros(3, int)  # never seen, in sight, recalled
+    blank = 0  # seen, but nobody can tell how it faced
+    before, after = (-6, None) if obs == "flat_masked" else (9, 15)  # behind the state and the time left
     for _ in range(120):
         state = world.state
         for side, name in enumerate(("pursuer", "evader")):
             obs = world.roles[name].obs[:, 0]
-            np.testing.assert_array_equal(obs[:, :-6], plain.roles[name].obs[:, 0])  # nothing else changes
+            rest = obs[:, :-6] if after is None else np.delete(obs, np.s_[before:after], axis=1)
+            np.testing.assert_array_equal(rest, plain.roles[name].obs[:, 0])  # nothing else changes
             for lane in range(200):
                 if state.step[lane] == 0:
                     log.pop((lane, side), None)
                 if state.visible[lane, side]:
-                    log[lane, side] = (*state.pose[lane, 1 - side], int(state.step[lane]))
-                told = obs[lane, -6:]
+                    x, y, facing = state.pose[lane, 1 - side]
+                    step, last = int(state.step[lane]), log.get((lane, side))
+                    if after is not None:
+                        is_told = last is not None and last[3] == step - 1 and (x, y) != last[:2]
+                        facing = math.atan2(y - last[1], x - last[0]) if is_told else None
+                    log[lane, side] = (x, y, facing, step)
+                told = obs[lane, before:after]
                 if (lane, side) not in log:
                     assert not told.any()
                     kinds[0] += 1
@@ -241,33 +251,35 @@ def test_what_was_last_seen_is_recalled_and_ages() -> None:
                     distance / diagonal,
                     (ahead * dy - left * dx) / distance,
                     (ahead * dx + left * dy) / distance,
-                    math.sin(facing - heading),
-                    math.cos(facing - heading),
+                    *((0.0, 0.0) if facing is None else (math.sin(facing - heading), math.cos(facing - heading))),
                 ]
+                blank += facing is None
                 np.testing.assert_allclose(told, expected, atol=1e-5)
                 kinds[1 if state.visible[lane, side] else 2] += 1
         actions = random_policy(world)
         world.step(actions)
         plain.step(actions)
-    assert (kinds > 1000).all()
+    assert (kinds > 1000).all() and bool(blank) == (after is not None)
 
 
-def test_recall_tells_angles_as_the_rest_does_and_only_who_is_masked() -> None:
+@pytest.mark.parametrize("obs", ["flat_masked", "sensor"])
+def test_recall_tells_angles_as_the_rest_does_and_only_who_is_masked(obs: str) -> None:
     sizes = {}
     for heading in ("angle", "sincos"):
-        options = {"obs": "flat_masked", "heading": heading, "mask_roles": "pursuer"}
+        options = {"obs": obs, "heading": heading, "mask_roles": "pursuer"}
         for recall in (False, True):
             world = Pursuit(PursuitSettings(recall=recall, **options), 2, seed=0)  # type: ignore[arg-type]
             sizes[heading, recall] = [world.roles[name].obs.shape[2] for name in ("pursuer", "evader")]
     assert np.subtract(sizes["angle", True], sizes["angle", False]).tolist() == [4, 0]
     assert np.subtract(sizes["sincos", True], sizes["sincos", False]).tolist() == [6, 0]
-    options = {"obs": "flat_masked", "recall": True, "circles_seen": 0, "time_left": False}
+    options = {"obs": obs, "recall": True, "circles_seen": 0, "time_left": False, "history": 0}
     duel, rules = scene((0.0, 0.0, 0.0), (3.0, 4.0, 1.0), **options)
     duel["last_seen"][0] = (0.0, 2.0, 0.5, 10.0)
     duel["step"] = 30
-    obs = np.zeros(19, np.float32)
-    observe_flat(duel, rules, KEY, obs, 0)
-    np.testing.assert_allclose(obs[-4:], [0.5, 2.0 / math.hypot(20.0, 20.0), 0.5, 0.5 / math.pi], atol=1e-6)
+    seen = told(duel, rules, 0, observation_size(PursuitSettings(**options), 0))
+    place = 15 if obs == "flat_masked" else 7
+    expected = [0.5, 2.0 / math.hypot(20.0, 20.0), 0.5, 0.5 / math.pi]
+    np.testing.assert_allclose(seen[place : place + 4], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(("obs", "heading"), [("flat_masked", "sincos"), ("flat_masked", "angle"), ("sensor", "angle")])
@@ -348,6 +360,7 @@ def told(duel: Any, rules: Any, side: int, numbers: int) -> np.ndarray:
 
 FLAT_SIGHT = {"obs": "flat_masked", "recall": True}
 SENSOR_SIGHT = {"obs": "sensor", "history": 3}
+RECALLED_SIGHT = {"obs": "sensor", "history": 3, "recall": True}
 SPARE_SIGHT = {"obs": "sensor", "history": 3, "history_lidar": False, "belief": True}
 
 
@@ -358,7 +371,7 @@ SPARE_SIGHT = {"obs": "sensor", "history": 3, "history_lidar": False, "belief": 
     turn=st.tuples(st.sampled_from([-1.0, 1.0]), st.sampled_from([-1.0, 1.0]), st.booleans()),
     side=st.integers(0, 1),
     visible=st.booleans(),
-    sight=st.sampled_from([FLAT_SIGHT, SENSOR_SIGHT, SPARE_SIGHT]),
+    sight=st.sampled_from([FLAT_SIGHT, SENSOR_SIGHT, RECALLED_SIGHT, SPARE_SIGHT]),
 )
 def test_a_mirrored_sight_is_the_sight_of_the_mirrored_duel(
     poses: Any, circles: Any, turn: tuple[float, float, bool], side: int, visible: bool, sight: dict[str, Any]

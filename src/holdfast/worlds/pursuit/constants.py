@@ -59,7 +59,8 @@ class Rules(NamedTuple):
     circles_seen: int
     time_left: bool
     sincos: bool
-    recalls: bool  # what was last seen is told
+    recalls_p: bool  # what was last seen is told
+    recalls_e: bool
     judges: bool  # where the opponent is is told to the critic
     believed: int  # numbers at the end of a sight that nobody is shown
     mirrors: bool
@@ -145,7 +146,8 @@ def make_rules(settings: PursuitSettings) -> Rules:
         circles_seen=s.circles_seen,
         time_left=s.time_left,
         sincos=s.heading == "sincos",
-        recalls=s.recall and s.obs == "flat_masked",
+        recalls_p=recalled_size(s, PURSUER) > 0,
+        recalls_e=recalled_size(s, EVADER) > 0,
         judges=s.critic == "full" and masked,
         believed=believed_size(s),
         mirrors=s.mirror,
@@ -216,6 +218,7 @@ def observation_parts(settings: PursuitSettings, side: int) -> tuple[tuple[str, 
     if settings.obs == "sensor":
         one = sensor_size(settings)
         state, lidar = one - settings.lidar_rays + settings.time_left, settings.lidar_rays
+        state += recalled_size(settings, side)
         parts: list[tuple[str, tuple[int, ...]]] = [("state", (state,)), (LIDAR, (lidar,))]
         if settings.history:
             parts.append((HISTORY, (settings.history, one if settings.history_lidar else one - lidar)))
@@ -223,9 +226,14 @@ def observation_parts(settings: PursuitSettings, side: int) -> tuple[tuple[str, 
         return (*parts, *_judging_part(settings, side), *believed)
     poses = 17 if settings.heading == "sincos" else 14
     numbers = poses + masked(settings, side) + settings.time_left + 2 * settings.circles_seen
-    if masked(settings, side) and settings.recall:
-        numbers += 6 if settings.heading == "sincos" else 4
-    return (("state", (numbers,)), *_judging_part(settings, side))
+    return (("state", (numbers + recalled_size(settings, side),)), *_judging_part(settings, side))
+
+
+def recalled_size(settings: PursuitSettings, side: int) -> int:
+    """Numbers about where the opponent was last seen."""
+    if not settings.recall or not masked(settings, side) or (side != PURSUER and settings.recall_roles == "pursuer"):
+        return 0
+    return 6 if settings.heading == "sincos" else 4
 
 
 def _judging_part(settings: PursuitSettings, side: int) -> tuple[tuple[str, tuple[int, ...]], ...]:

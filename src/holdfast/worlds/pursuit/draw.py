@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from holdfast.worlds.pursuit.constants import ALL_ROUND, ANY_DISTANCE
+from holdfast.worlds.pursuit.constants import ALL_ROUND, ANY_DISTANCE, observation_parts, recalled_size
 from holdfast.worlds.pursuit.duel import MAX_STEPS, NEVER, SIDES, TRAIL, Duel
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def draw_lidar(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
     role = world.roles.get(SIDES[side])
     if settings.obs != "sensor" or role is None:
         return
-    start = 7 + (settings.heading == "sincos") + settings.time_left
+    start = math.prod(observation_parts(settings, side)[0][1])
     ranges = role.obs[lane, 0, start : start + settings.lidar_rays].astype(np.float64) * settings.lidar_range
     pose = world.state.pose[lane, side]
     angles = pose[2] + np.arctan2(world.rays[:, 1], world.rays[:, 0])
@@ -140,7 +140,7 @@ def draw_lidar(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
 def draw_recalled(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
     """A ring where a side that recalls last saw the other, fainter the longer ago."""
     x, y, _, step = world.state.last_seen[lane, side]
-    if not world.rules[0]["recalls"] or step == NEVER or world.state.visible[lane, side]:
+    if not recalled_size(world.settings, side) or step == NEVER or world.state.visible[lane, side]:
         return
     age = (world.state.step[lane] - step) * world.settings.dt
     ring = LEAST_BODY * 2.0 * max(canvas.half)

@@ -28,6 +28,7 @@ FARTHEST_START = 0.8  # of the diagonal
 CELLS_ACROSS = 10  # of the grid for coverage and the search reward
 CELLS = CELLS_ACROSS * CELLS_ACROSS
 SEEN_STEP, NEVER = 3, -1.0  # place of the step in `last_seen`
+UNTOLD = 9.0  # no angle: how the opponent moved cannot be told from a single sight
 TRAIL = 128  # places kept of each robot's way, spread over the whole episode
 
 # Places in `tally`, summed over an episode per side.
@@ -154,7 +155,7 @@ class Duel(NamedTuple):
     total: np.ndarray  # [N, 2] return so far
     circles: np.ndarray  # [N, ROOM, 3] x, y, radius
     circle_shift: np.ndarray  # [N, ROOM, 2] error of observed circles
-    last_seen: np.ndarray  # [N, 2, 4] x, y, heading at the last sight of a side that recalls, and its step; -1: never
+    last_seen: np.ndarray  # [N, 2, 4] x, y, heading or UNTOLD at the last sight of who recalls; its step or NEVER
     mirror: np.ndarray  # [N, 2, 3] signs of x, of y and of turns in what a side is told and asks for
     visited: np.ndarray  # [N, 2, 2] a bit for each cell entered
     step: np.ndarray  # [N] world steps since the start (the clock counts decisions)

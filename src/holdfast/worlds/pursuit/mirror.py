@@ -50,6 +50,13 @@ def mirror_opponent(obs, duel, side, place):  # type: ignore[no-untyped-def]
     obs[place + 7] *= mirror[2]  # sine of the bearing
 
 
+@inlined
+def mirror_recalled(mirror, obs, place):  # type: ignore[no-untyped-def]
+    """What `write_recalled` wrote, with sines and cosines."""
+    obs[place + 2] *= mirror[2]  # sine of the bearing
+    obs[place + 4] *= mirror[2]  # sine of its heading against the own
+
+
 @kernel
 def mirror_flat(duel, rules, obs, side, circles):  # type: ignore[no-untyped-def]
     """Turn a flat observation over, as the side is told this duel: signs change, and x and y may change places."""
@@ -66,10 +73,8 @@ def mirror_flat(duel, rules, obs, side, circles):  # type: ignore[no-untyped-def
         exchange(obs, 15)  # distances from the walls
     for slot in range(rules.circles_seen):
         obs[circles + 2 * slot + 1] *= mirror[2]
-    if rules.recalls and (rules.masks_p if side == PURSUER else rules.masks_e):
-        recalled = circles + 2 * rules.circles_seen
-        obs[recalled + 2] *= mirror[2]
-        obs[recalled + 4] *= mirror[2]
+    if rules.recalls_p if side == PURSUER else rules.recalls_e:
+        mirror_recalled(mirror, obs, circles + 2 * rules.circles_seen)
 
 
 @kernel
@@ -86,6 +91,8 @@ def mirror_sensor(duel, rules, obs, side, lidar):  # type: ignore[no-untyped-def
     if duel.exchanged[side]:
         exchange(obs, 0)
         exchange(obs, 2)
+    if rules.recalls_p if side == PURSUER else rules.recalls_e:
+        mirror_recalled(mirror, obs, lidar - 6)
     if mirror[2] < 0.0:
         for k in range(1, (rules.rays + 1) // 2):
             left = obs[lidar + k]

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.compiled import inlined, kernel
 from holdfast.worlds.lanes import next_episode
-from holdfast.worlds.pursuit.constants import NO_TASK
+from holdfast.worlds.pursuit.constants import NO_TASK, SENSOR
 from holdfast.worlds.pursuit.duel import (
     CELLS,
     CELLS_ACROSS,
@@ -22,6 +22,7 @@ from holdfast.worlds.pursuit.duel import (
     TALLIES,
     TERMS,
     TRAIL,
+    UNTOLD,
     VISIBLE,
 )
 from holdfast.worlds.pursuit.geometry import clip, surface_distance
@@ -41,11 +42,28 @@ def look(duel, rules, key):  # type: ignore[no-untyped-def]
     is_blocked = blocked(duel)
     for side in range(2):
         duel.visible[side] = 1 if sees(duel, rules, key, is_blocked, rules.half_cone, side) else 0
-        if rules.recalls and duel.visible[side]:
-            for k in range(3):
-                duel.last_seen[side, k] = duel.pose[1 - side, k]
-            duel.last_seen[side, SEEN_STEP] = duel.step
+        if duel.visible[side] and (rules.recalls_p if side == PURSUER else rules.recalls_e):
+            note_sight(duel, rules, side)
     return is_blocked
+
+
+@inlined
+def note_sight(duel, rules, side):  # type: ignore[no-untyped-def]
+    """Where the opponent is seen, and how it faces; who has only distances and bearings knows that by where it was seen
+    a step before."""
+    seen = duel.last_seen[side]
+    x = duel.pose[1 - side, 0]
+    y = duel.pose[1 - side, 1]
+    facing = duel.pose[1 - side, 2]
+    if rules.sight == SENSOR:
+        dx = x - seen[0]
+        dy = y - seen[1]
+        is_told = seen[SEEN_STEP] != NEVER and seen[SEEN_STEP] == duel.step - 1 and dx * dx + dy * dy > 0.0
+        facing = math.atan2(dy, dx) if is_told else UNTOLD
+    seen[0] = x
+    seen[1] = y
+    seen[2] = facing
+    seen[SEEN_STEP] = duel.step
 
 
 @inlined

@@ -10,7 +10,6 @@ from holdfast.worlds.pursuit.duel import ROOM
 
 MASKED = ("world.obs", ("flat_masked", "sensor"))
 FLAT = ("world.obs", ("flat", "flat_masked"))
-HIDEABLE = ("world.obs", ("flat_masked",))
 SENSOR = ("world.obs", ("sensor",))
 FILTERED = ("world.filter", ("both", "pursuer", "evader"))
 RANDOMISED = ("world.randomise", ("arena", "robot"))
@@ -79,8 +78,9 @@ class PursuitSettings:
         "step", "how long a draw of the levels full_pursuer and full_evader holds", only=MASKED
     )
     recall: bool = option(
-        False, "also tell where the opponent was last seen, how it faced, and how long ago", only=HIDEABLE
+        False, "also tell where the opponent was last seen, how it faced or moved, and how long ago", only=MASKED
     )
+    recall_roles: Literal["both", "pursuer"] = option("both", "who is told that", only=("world.recall", (True,)))
     critic: Literal["own", "full"] = option(
         "own", "full: values are learned from where the opponent is, seen or not; choices are not", only=MASKED
     )

@@ -17,6 +17,7 @@ from holdfast.worlds.pursuit.duel import (
     NOISE_STREAM,
     PURSUER,
     SEEN_STEP,
+    UNTOLD,
 )
 from holdfast.worlds.pursuit.geometry import circle_range, clip, sight_blocked, wall_range, wrap
 from holdfast.worlds.pursuit.mirror import mirror_flat, mirror_opponent, mirror_sensor
@@ -141,7 +142,7 @@ def write_opponent(duel, rules, obs, side, heading, diagonal, place):  # type: i
 @inlined
 def write_recalled(duel, rules, x, y, heading, diagonal, obs, place, side):  # type: ignore[no-untyped-def]
     """The opponent as it was last seen: 1 now, 1/2 a second ago, 1/3 two seconds ago, 0 never; how far that place is,
-    where, and how the opponent faced. All zeros: never seen."""
+    where, and how the opponent faced (zeros if that cannot be told). All zeros: never seen."""
     seen = duel.last_seen[side]
     if seen[SEEN_STEP] == NEVER:
         for k in range(6 if rules.sincos else 4):
@@ -152,7 +153,12 @@ def write_recalled(duel, rules, x, y, heading, diagonal, obs, place, side):  # t
     dy = seen[1] - y
     obs[place + 1] = math.sqrt(dx * dx + dy * dy) / diagonal
     place = write_angle(rules, wrap(math.atan2(dy, dx) - heading), obs, place + 2)
-    write_angle(rules, seen[2] - heading if rules.sincos else seen[2], obs, place)
+    if seen[2] == UNTOLD:
+        obs[place] = 0.0
+        if rules.sincos:
+            obs[place + 1] = 0.0
+    else:
+        write_angle(rules, seen[2] - heading if rules.sincos else seen[2], obs, place)
 
 
 @kernel
@@ -183,7 +189,7 @@ def observe_flat(duel, rules, key, obs, side):  # type: ignore[no-untyped-def]
         obs[place] = time_left(duel)
         place += 1
     write_circles(duel, rules, x, y, heading, diagonal, obs, place)
-    if rules.recalls and (rules.masks_p if side == PURSUER else rules.masks_e):
+    if rules.recalls_p if side == PURSUER else rules.recalls_e:
         write_recalled(duel, rules, x, y, heading, diagonal, obs, place + 2 * rules.circles_seen, side)
     if rules.mirrors:
         mirror_flat(duel, rules, obs, side, place)
@@ -239,7 +245,8 @@ def write_lidar(duel, rules, key, rays, obs, place, side):  # type: ignore[no-un
 
 @kernel
 def observe_sensor(duel, rules, key, rays, obs, side):  # type: ignore[no-untyped-def]
-    """Layout: the newest state with the time left, its lidar, then the history with the newest vector last."""
+    """Layout: the newest state with the time left and what is recalled, its lidar, then the history with the newest
+    vector last."""
     half_w = duel.half[0]
     half_h = duel.half[1]
     x, y, heading = own_pose(duel, rules, key, side)
@@ -268,6 +275,9 @@ def observe_sensor(duel, rules, key, rays, obs, side):  # type: ignore[no-untype
     if rules.time_left:
         obs[lidar] = time_left(duel)
         lidar += 1
+    if rules.recalls_p if side == PURSUER else rules.recalls_e:
+        write_recalled(duel, rules, x, y, heading, 2.0 * math.sqrt(half_w * half_w + half_h * half_h), obs, lidar, side)
+        lidar += 6 if rules.sincos else 4
     write_lidar(duel, rules, key, rays, obs, lidar, side)
     if rules.mirrors:
         mirror_sensor(duel, rules, obs, side, lidar)
