@@ -81,7 +81,7 @@ def shrink(whole: Config, mini: Config) -> Config:
 
 
 def _tested_once_more(mini: Config, rollout: int) -> ResponseConfig:
-    """Challengers of one rollout, and one further round of two iterations where there are any."""
+    """Challengers of one rollout, and one further round where there are any: of two iterations, or the whole anew."""
     share, rounds = min(1.0, 2.0 / _end(mini)), min(mini.response.rounds, 1)
     small = replace(mini.response, midway=False, steps=rollout, duels=TESTED, pass_gap=1.0)
     return replace(small, rounds=rounds, round_share=share)
@@ -237,6 +237,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (duel.force_switch_every > 0, lambda: _event(events, "forced_switch")),
         (mini.response.certify, lambda: _tested(mini, events)),
         (mini.response.certify and mini.response.rounds > 0, lambda: _rounds(mini, events, metrics)),
+        (mini.response.anew, lambda: _anew(events)),
         (mini.response.heirs != "none", lambda: _heirs(mini, events)),
     ]
 
@@ -261,8 +262,19 @@ def _rounds(mini: Config, events: Rows, metrics: Rows) -> Feature:
     last = len(metrics) - mini.run.iterations
     name = next((key for key in metrics[-1] if key.startswith("learner.") and key.endswith(".lr")), "")
     rates = [row.get(name) for row in metrics]
-    fired = len(begun) == 1 and len(tests) == 2 and last > 0 and rates[-last:] == rates[-2 * last : -last]
+    pairs = zip(rates[-2 * last : -last], rates[-last:], strict=True)  # an update that failed on purpose had none
+    repeated = last > 0 and all(before in (None, after) for before, after in pairs)
+    fired = len(begun) == 1 and len(tests) == 2 and repeated
     return Feature("rounds", fired, f"{last} iterations more, {len(tests)} tests")
+
+
+def _anew(events: Rows) -> Feature:
+    """Who is tested after the round has no more steps behind it than who was tested before."""
+    tests = _of(events, "best_response")
+    trained = [{name: side["trained_steps"] for name, side in test["sides"].items()} for test in tests]
+    fired = len(trained) == 2 and all(trained[1][name] <= steps for name, steps in trained[0].items())
+    told = ", ".join(f"{steps} steps of the {name}" for name, steps in (trained or [{}])[-1].items())
+    return Feature("rounds anew", fired, told or "not tested")
 
 
 def _heirs(mini: Config, events: Rows) -> Feature:

@@ -134,6 +134,54 @@ def test_heirs_resume_exactly(tmp_path: Path) -> None:
     assert ends[0] == ends[1]
 
 
+ANEW = {"response.anew": "true", "duel.mode": "simultaneous", "duel.turn_steps": "1"}
+
+
+def weights_of(duel: Duel) -> list[bytes]:
+    return [arrays_of(side.learner)["optimizer/parameters"].tobytes() for side in duel.state.sides]
+
+
+def test_a_round_anew_is_a_run_from_other_weights(tmp_path: Path) -> None:
+    """Its learning rates are those of the whole run, and its challengers learn as long as the new roles did."""
+    config = duel_config(tmp_path, **ROUNDS, **NEVER, **ANEW)
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    began, trained = [weights_of(duel)], []
+
+    def note(kind: str, **told: Any) -> None:
+        if kind == "round":
+            began.append(weights_of(duel))
+            trained.append(duel.state.book.sides[0].own_steps)
+            assert all(len(side.ring.entries) == 1 for side in duel.state.book.sides)
+            assert duel.state.book.standing.rates == []
+        JudgedDuel.tell(duel, kind, **told)
+
+    duel.tell = note  # type: ignore[method-assign]
+    assert duel.start().outcome == "finished"
+    assert len({weights for one in began for weights in one}) == 6  # two roles, three beginnings
+    assert trained == [0, 0]
+    metrics = read_lines(run.folder / "metrics.jsonl")
+    assert [row["iteration"] for row in metrics] == list(range(1, 19))
+    name = next(key for key in metrics[0] if key.endswith(".lr"))
+    rates = [row[name] for row in metrics]
+    assert rates[:6] == rates[6:12] == rates[12:] and rates[0] > rates[5]
+    tests = events_of(run, "best_response")
+    assert [test["iteration"] for test in tests] == [6, 12, 18]
+    assert len({(name, side["trained_steps"]) for test in tests for name, side in test["sides"].items()}) <= 2
+
+
+def test_rounds_anew_resume_exactly(tmp_path: Path) -> None:
+    ends = []
+    for name, watch in (("whole", Quiet()), ("broken", StopAfter(9))):
+        config = duel_config(tmp_path, **ROUNDS, **NEVER, **ANEW, **{"run.name": name})
+        run = create_run(config, "pennies", ["test"])
+        if train(config, run, watch).outcome == "interrupted":
+            run.unlock()
+            resume(config, run, Quiet())
+        ends.append(end_of(run))
+    assert ends[0] == ends[1]
+
+
 def test_every_round_is_the_same_part_of_the_schedules(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **ROUNDS)
     for rounds, iterations in ((0, range(6)), (1, range(6, 9)), (2, range(9, 12))):
@@ -156,6 +204,10 @@ def test_a_dry_run_tells_of_rounds(tmp_path: Path) -> None:
         ({"response.rounds": "2"}, "response.rounds has no effect while response.certify"),
         ({"response.certify": "true", "response.round_share": "0.2"}, "needs response.rounds above 0"),
         ({"response.certify": "true", "response.heirs": "first"}, "needs response.rounds above 0"),
+        ({"response.certify": "true", "response.anew": "true"}, "needs response.rounds above 0"),
+        ({**ROUNDS, "response.anew": "true", "response.heirs": "first"}, "needs response.anew = false"),
+        ({**ROUNDS, "response.anew": "true", "response.round_share": "0.2"}, "needs response.anew = false"),
+        ({**ROUNDS, "response.anew": "true", "duel.partners": "2"}, "duel.partners does not go with response.anew"),
         ({**ROUNDS, "duel.max_turns": "3"}, "duel.max_turns does not go with response.rounds"),
         ({**ROUNDS, "duel.finish_share": "0.5"}, "duel.finish_share does not go with response.rounds"),
         ({**ROUNDS, "response.rounds": "-1"}, "response.rounds"),

@@ -40,13 +40,12 @@ from holdfast.selfplay.response import pointed
 from holdfast.selfplay.rota import FIRST, SECOND, waiting
 from holdfast.selfplay.rounds import iteration_in_schedule, last_iteration
 from holdfast.selfplay.side import Side
-from holdfast.selfplay.state import initial_duel
+from holdfast.selfplay.state import initial_duel, keep_in_ring
 from holdfast.selfplay.treatment import treat
 from holdfast.selfplay.turns import (
     arenas_of,
     begin_turn,
     end_turn,
-    keep_in_ring,
     note_outcomes,
     set_level,
     won_by_first,

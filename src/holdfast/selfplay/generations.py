@@ -21,7 +21,7 @@ from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.rollback import Ring
 from holdfast.selfplay.rota import FIRST
 from holdfast.selfplay.side import Side
-from holdfast.selfplay.state import DuelState
+from holdfast.selfplay.state import DuelState, keep_in_ring
 from holdfast.selfplay.vault import arrays_of, put_into
 from holdfast.state import torch_generator
 
@@ -126,19 +126,28 @@ def begin_generation(state: DuelState, event: Callable[..., None]) -> None:
     book.born_at = state.counts.iteration
     ancestors = {}
     for side, side_book in zip(state.sides, book.sides, strict=True):
-        name = state.vault.freeze(side.learner)
-        side_book.pool.admit(name, side_book.steps, config.league)
-        ancestors[side.name] = name
-        _reborn(state, side)
-        side_book.pulse, side_book.ring = Pulse(), Ring()
-        side_book.born_at, side_book.collapses = side_book.steps, 0
-        side_book.restart_next, side_book.is_stuck = True, False
-    book.standing = Standing(book.standing.level)
-    book.candidate_streak = book.outside_streak = 0
+        ancestors[side.name] = state.vault.freeze(side.learner)
+        side_book.pool.admit(ancestors[side.name], side_book.steps, config.league)
+    begin_anew(state, book.standing.level)
     event("generation", generation=book.generation, of=config.duel.generations, ancestors=ancestors)
 
 
+def begin_anew(state: DuelState, level: int) -> None:
+    """Both roles have other weights, other duels and no past, at a level."""
+    book = state.book
+    for number, (side, side_book) in enumerate(zip(state.sides, book.sides, strict=True)):
+        _reborn(state, side)
+        side_book.pulse, side_book.ring = Pulse(), Ring()
+        side_book.born_at, side_book.inherited, side_book.collapses = side_book.steps, 0, 0
+        side_book.restart_next, side_book.is_stuck = True, False
+        keep_in_ring(state, number, is_turn_start=True)
+    book.standing = Standing(level)
+    book.candidate_streak = book.outside_streak = 0
+
+
 def _reborn(state: DuelState, side: Side) -> None:
+    """With weights that neither another generation nor another round began with."""
     config, role = state.config, state.world.spec.roles[side.number]
-    generator = torch_generator(config.run.seed, GENERATION + 1000 * state.book.generation + 100 * side.number)
+    lineage = state.book.generation + state.book.rounds
+    generator = torch_generator(config.run.seed, GENERATION + 1000 * lineage + 100 * side.number)
     put_into(side.learner, arrays_of(Learner(role, config.policy, config.learner, generator, config.rollout.threads)))

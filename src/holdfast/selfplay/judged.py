@@ -13,6 +13,7 @@ from holdfast.runs.signals import StopRequest
 from holdfast.selfplay.certificate import Case, certify
 from holdfast.selfplay.challengers import join_pool
 from holdfast.selfplay.decisions import decide
+from holdfast.selfplay.generations import begin_anew
 from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import alarms
@@ -146,9 +147,13 @@ class JudgedDuel(Training):
         if book.outcome is not None:
             return False
         book.rounds += 1
-        self._learn_from_test()
+        if response.anew:
+            begin_anew(self.state, self.config.levels.start_level)
+        else:
+            self._learn_from_test()
         self.certificate = None  # the next pair has its own
-        self.tell("round", number=book.rounds, of=response.rounds, until=last_iteration(self.config, book))
+        until = last_iteration(self.config, book)
+        self.tell("round", number=book.rounds, of=response.rounds, anew=response.anew, until=until)
         return True
 
     def _learn_from_test(self) -> None:

@@ -2,7 +2,8 @@
 
 A round repeats the last part of the run's schedules: the learning rate rises to where it was then and falls once more.
 A role that a challenger outdid may go on with that one's weights: what the test found is then met by the other role,
-and who stood still has moved.
+and who stood still has moved. Or a round is a whole run from other first weights: where a pair ends is partly luck, and
+one that was found wanting need not be mended.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from holdfast.selfplay.book import Book
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.response import Found
 from holdfast.selfplay.rollback import Ring
-from holdfast.selfplay.state import DuelState
-from holdfast.selfplay.turns import keep_in_ring
+from holdfast.selfplay.state import DuelState, keep_in_ring
 from holdfast.selfplay.vault import put_into
 
 
 def round_length(config: Config) -> int:
     """In iterations."""
+    if config.response.anew:
+        return config.run.iterations
     return max(1, round(config.response.round_share * config.run.iterations))
 
 

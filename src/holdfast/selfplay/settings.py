@@ -281,6 +281,11 @@ class ResponseConfig:
         high=50,
         only=("response.certify", (True,)),
     )
+    anew: bool = option(
+        False,
+        "a round is a whole run from other first weights, not more of the last part for the pair that did not pass",
+        only=("response.certify", (True,)),
+    )
     heirs: Literal["none", "first", "second", "both"] = option(
         "none",
         "roles that go on with the weights of a challenger who outdid them, when a round begins",

@@ -31,7 +31,16 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         lambda c: c.duel.generations == 1 or (c.league.size > 0 and c.league.mix[1] > 0),
         "league.size and a share of league.mix for earlier policies",
     ),
-    (("response.round_share", "response.heirs"), lambda c: c.response.rounds > 0, "response.rounds above 0"),
+    (
+        ("response.round_share", "response.heirs", "response.anew"),
+        lambda c: c.response.rounds > 0,
+        "response.rounds above 0",
+    ),
+    (
+        ("response.round_share", "response.heirs"),
+        lambda c: not c.response.anew,
+        "response.anew = false: a round anew is a whole run of its own",
+    ),
     (("duel.partner_share",), lambda c: c.duel.partners > 0, "duel.partners above 0"),
     (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
     (
@@ -154,7 +163,20 @@ def _round_problems(config: Any) -> list[str]:
     found = [
         f"{name} does not go with response.rounds: {reason}" for name, (is_set, reason) in against.items() if is_set
     ]
+    if config.response.anew:
+        found += _once_problems(config, "response.anew")
     return found if config.response.certify and config.response.rounds > 0 else []
+
+
+def _once_problems(config: Any, anew: str) -> list[str]:
+    """What roles that begin anew would not have again."""
+    duel = config.duel
+    once = {
+        "duel.cold_start": (duel.cold_start != "none", "only the first roles would have the exercise"),
+        "duel.partners": (duel.partners > 0, "they would not begin anew with their role"),
+        "ewc.strength": (config.ewc.strength > 0, "weights would be held at what earlier roles were"),
+    }
+    return [f"{name} does not go with {anew}: {reason}" for name, (is_set, reason) in once.items() if is_set]
 
 
 def _partner_problems(config: Any) -> list[str]:
@@ -176,13 +198,6 @@ def _generation_problems(config: Any) -> list[str]:
             f"duel.generations = {duel.generations} needs an iteration for each, "
             f"run.iterations = {config.run.iterations}"
         )
-    once = {
-        "duel.cold_start": (duel.cold_start != "none", "only the first generation would have the exercise"),
-        "duel.max_turns": (duel.max_turns > 0, "generations share run.iterations"),
-        "duel.partners": (duel.partners > 0, "they would not begin anew with their role"),
-        "ewc.strength": (config.ewc.strength > 0, "weights would be held at another generation's"),
-    }
-    for name, (is_set, reason) in once.items():
-        if is_set:
-            problems.append(f"{name} does not go with duel.generations above 1: {reason}")
-    return problems
+    if duel.max_turns > 0:
+        problems.append("duel.max_turns does not go with duel.generations above 1: generations share run.iterations")
+    return problems + _once_problems(config, "duel.generations above 1")

@@ -23,6 +23,7 @@ from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
 from holdfast.selfplay.league import make_pool
 from holdfast.selfplay.partners import Partner, make_partners
+from holdfast.selfplay.rollback import Entry
 from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.selfplay.side import Side, spare_maker
 from holdfast.selfplay.vault import Vault, arrays_of, put_into
@@ -120,6 +121,13 @@ class DuelState:
             put_into(side, below(arrays, f"{side.name}/"))
         for partner in self.partners:
             put_into(partner.side, below(arrays, f"{partner.name}/"))
+
+
+def keep_in_ring(state: DuelState, number: int, is_turn_start: bool = False) -> None:
+    """Freeze a role so that it can come back here."""
+    side_book = state.book.sides[number]
+    name = state.vault.freeze(state.sides[number])
+    side_book.ring.push(Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start), state.config.health.ring)
 
 
 def initial_duel(config: Config) -> DuelState:

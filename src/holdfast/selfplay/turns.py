@@ -12,7 +12,6 @@ from holdfast.selfplay.cast import Player
 from holdfast.selfplay.generations import rollouts_until_change, span
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays
-from holdfast.selfplay.rollback import Entry
 from holdfast.selfplay.rota import (
     FIRST,
     SECOND,
@@ -25,7 +24,7 @@ from holdfast.selfplay.rota import (
     switch_frozen,
     turn_rollouts,
 )
-from holdfast.selfplay.state import DuelState
+from holdfast.selfplay.state import DuelState, keep_in_ring
 
 Event = Callable[..., None]
 STUCK_MIX = (0.2, 0.8, 0.0)  # against players a stuck role can beat
@@ -154,13 +153,6 @@ def opponents(state: DuelState, number: int) -> list[tuple[Player, float, Arrays
     if mix[2] > 0.0:
         found += [(Player("script", name), mix[2] / len(scripts), None) for name in scripts]
     return [entry for entry in found if entry[1] > 0.0] or found[:1]
-
-
-def keep_in_ring(state: DuelState, number: int, is_turn_start: bool = False) -> None:
-    """Freeze a role so that it can come back here."""
-    side_book = state.book.sides[number]
-    name = state.vault.freeze(state.sides[number])
-    side_book.ring.push(Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start), state.config.health.ring)
 
 
 def end_turn(state: DuelState, event: Event) -> None:

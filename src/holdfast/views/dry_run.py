@@ -80,7 +80,8 @@ def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
         least = f"at least {content['challengers_at_least']:,} agent-steps each"
         print(f"best-response test in the end: up to 4 challengers who learn as long as the roles did, {least}")
     if content["rounds"]:
-        print(f"while the pair does not pass: up to {content['rounds']} rounds of {round_length(config)} iterations")
+        length = f"{round_length(config)} iterations{' from other first weights' if config.response.anew else ''}"
+        print(f"while the pair does not pass: up to {content['rounds']} rounds of {length}")
     print(f"checkpoints at iterations: {_shortened(content['checkpoints_at'])}")
     print("nothing was run")
     return 0
