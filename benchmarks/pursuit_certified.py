@@ -110,15 +110,21 @@ def train_further(given: argparse.Namespace, seed: int) -> Run:
         shutil.rmtree(half, ignore_errors=True)
         shutil.copytree(folder, half)
         half.rename(copied)
-    config = config_of(find_run(folder.name, str(given.runs)))
-    iterations = config.run.iterations
-    longer = iterations + -(-iterations // 10)
-    ended = json.loads((folder / "result.json").read_text())["counts"]["iteration"]
+    run = find_run(folder.name, str(given.runs))
+    config, ended = config_of(run), json.loads((folder / "result.json").read_text())["counts"]["iteration"]
     if is_over(copied, ended + 1):
         return find_run(copied.name, str(given.runs))
+    begun = 1 + sum(event["event"] == "round" for event in read_lines(run.folder / "events.jsonl"))
+    longer = iterations_further(config, ended, begun)
     changed = ["--allow-change", f"--run.iterations={longer}"]  # rounds grow with it
     changed += ["--response.certify=false"] if has_rounds(config) else []
     return holdfast(copied, "resume", copied.name, "--root", str(given.runs), *changed)
+
+
+def iterations_further(config: Config, ended: int, begun: int) -> int:
+    """What run.iterations must be for the last pair to learn a tenth longer; each beginning of a run has as many."""
+    tenth = -(-config.run.iterations // 10)
+    return -(-(ended + tenth) // begun) if config.response.anew else config.run.iterations + tenth
 
 
 def last_pair(run: Run) -> Case:

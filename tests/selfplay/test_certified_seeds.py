@@ -104,7 +104,13 @@ def test_a_seed_goes_on_for_a_tenth_and_is_challenged_again(tmp_path: Path) -> N
 
 def test_a_run_that_tests_itself_is_judged_by_others(tmp_path: Path) -> None:
     """Its own tests are in the row; the challengers that judge it are measured on other duels."""
-    rounds = {"response.rounds": "1", "response.pass_gap": "0", "response.heirs": "first", "evaluation.every": "4"}
+    rounds = {
+        "response.rounds": "1",
+        "response.pass_gap": "0",
+        "response.anew": "false",
+        "response.heirs": "first",
+        "evaluation.every": "4",
+    }
     words = [word for name, value in (TINY | rounds).items() for word in ("--set", f"{name}={value}")]
     said = certify(tmp_path, *words, "--challengers", "1", "--further")
     row = json.loads((tmp_path / "results" / "3.json").read_text())
@@ -118,3 +124,15 @@ def test_a_run_that_tests_itself_is_judged_by_others(tmp_path: Path) -> None:
     trained_by = json.loads((tmp_path / "runs" / "pursuit-3" / "run.json").read_text())["config"]["evaluation"]["seed"]
     assert measured_by == trained_by + 1000
     assert f"{tests[0]['gap']:.3f}" in said and row["further"]["trained"][0] > row["trained"][0]
+
+
+def test_the_last_pair_of_a_run_that_began_anew_goes_on_for_a_tenth(tmp_path: Path) -> None:
+    rounds = {"response.rounds": "1", "response.pass_gap": "0", "evaluation.every": "4"}
+    words = [word for name, value in (TINY | rounds).items() for word in ("--set", f"{name}={value}")]
+    certify(tmp_path, *words, "--challengers", "1", "--further")
+    row = json.loads((tmp_path / "results" / "3.json").read_text())
+    begun = 1 + sum(event["event"] == "round" for event in read_lines(tmp_path / "runs" / "pursuit-3" / "events.jsonl"))
+    result = json.loads((tmp_path / "runs" / "pursuit-3-further" / "result.json").read_text())
+    ended, went_on = 4 * begun, result["counts"]["iteration"]
+    assert went_on == begun * -(-(ended + 1) // begun)
+    assert row["further"]["trained"][0] == row["trained"][0] * (4 + went_on - ended) / 4
