@@ -33,6 +33,7 @@ ROUNDS = {
     "response.rounds": "2", "run.iterations": "6", "learner.lr_schedule": "linear",
 }  # fmt: skip
 NEVER, AT_ONCE = {"response.pass_gap": "0.0"}, {"response.pass_gap": "1.0"}
+ANEW = {"response.anew": "true", "duel.mode": "simultaneous", "duel.turn_steps": "1"}
 
 
 def events_of(run: Run, kind: str) -> list[dict[str, Any]]:
@@ -63,11 +64,11 @@ def test_a_pair_that_passes_needs_no_round(tmp_path: Path) -> None:
     assert events_of(run, "round") == [] and len(read_lines(run.folder / "metrics.jsonl")) == 6
 
 
-@pytest.mark.parametrize("stop", [4, 6, 8])
-def test_rounds_resume_exactly(tmp_path: Path, stop: int) -> None:
+@pytest.mark.parametrize(("words", "stop"), [({}, 4), ({}, 6), ({}, 8), (ANEW, 9)])
+def test_rounds_resume_exactly(tmp_path: Path, words: dict[str, str], stop: int) -> None:
     ends = []
     for name, watch in (("whole", Quiet()), ("broken", StopAfter(stop))):
-        config = duel_config(tmp_path, **ROUNDS, **NEVER, **{"run.name": name})
+        config = duel_config(tmp_path, **ROUNDS, **NEVER, **words, **{"run.name": name})
         run = create_run(config, "pennies", ["test"])
         result = train(config, run, watch)
         if name == "broken":
@@ -134,9 +135,6 @@ def test_heirs_resume_exactly(tmp_path: Path) -> None:
     assert ends[0] == ends[1]
 
 
-ANEW = {"response.anew": "true", "duel.mode": "simultaneous", "duel.turn_steps": "1"}
-
-
 def weights_of(duel: Duel) -> list[bytes]:
     return [arrays_of(side.learner)["optimizer/parameters"].tobytes() for side in duel.state.sides]
 
@@ -168,18 +166,6 @@ def test_a_round_anew_is_a_run_from_other_weights(tmp_path: Path) -> None:
     tests = events_of(run, "best_response")
     assert [test["iteration"] for test in tests] == [6, 12, 18]
     assert len({(name, side["trained_steps"]) for test in tests for name, side in test["sides"].items()}) <= 2
-
-
-def test_rounds_anew_resume_exactly(tmp_path: Path) -> None:
-    ends = []
-    for name, watch in (("whole", Quiet()), ("broken", StopAfter(9))):
-        config = duel_config(tmp_path, **ROUNDS, **NEVER, **ANEW, **{"run.name": name})
-        run = create_run(config, "pennies", ["test"])
-        if train(config, run, watch).outcome == "interrupted":
-            run.unlock()
-            resume(config, run, Quiet())
-        ends.append(end_of(run))
-    assert ends[0] == ends[1]
 
 
 def test_every_round_is_the_same_part_of_the_schedules(tmp_path: Path) -> None:
