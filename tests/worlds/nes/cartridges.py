@@ -271,6 +271,31 @@ irq:    PHA
 nmi:    RTI
 """
 
+# A frame interrupt that comes due while it is masked waits for the next CLI, and is taken only around it.
+MASKED_IRQ = """
+reset:  JSR start
+        LDA #0
+        STA $4017
+        STA $10
+loop:   CLI
+        INC $10
+        SEI
+        LDY #{delay}
+wait:   DEY
+        BNE wait
+        JMP loop
+irq:    LDA $4015
+        TSX
+        LDA $0102,X
+        PHA
+        LDA $10
+        TAX
+        PLA
+        JSR record
+        RTI
+nmi:    RTI
+"""
+
 # Length counters as $4015 shows them, sampled once per frame.
 LENGTH_COUNTERS = """
 reset:  JSR start

@@ -9,6 +9,7 @@ import pytest
 from cartridges import (
     FRAME_IRQ,
     LENGTH_COUNTERS,
+    MASKED_IRQ,
     NMI_ENABLE,
     NMI_TIMING,
     OAM_DMA,
@@ -35,6 +36,8 @@ CARTRIDGES = {
     "sprite 0, right": SPRITE_ZERO.format(x=200, y=180, mask=0x1E),
     "NMI, rendering, a frame later": a_frame_later(NMI_TIMING.format(mask=0x1E)),
     "frame interrupt": FRAME_IRQ,
+    "frame interrupt, masked": MASKED_IRQ.format(delay=200),
+    "frame interrupt, masked briefly": MASKED_IRQ.format(delay=3),
     "lengths, four steps": LENGTH_COUNTERS.format(sequence=0x40, halt=0, length=0x10),
     "lengths, five steps": LENGTH_COUNTERS.format(sequence=0xC0, halt=0, length=0x10),
     "lengths, halted": LENGTH_COUNTERS.format(sequence=0x40, halt=0xA0, length=0x10),

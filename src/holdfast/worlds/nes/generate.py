@@ -28,7 +28,7 @@ import numpy as np
 from {bus.__name__} import read_bus, write_bus
 from {inner.__name__} import inner_generated
 from {layout.__name__} import (
-    A, CARRY, DOT, INTERRUPT_DISABLE, JAMMED, NEGATIVE_VALUE, NMI, OVERFLOW, PC, SP, X, Y, ZERO_VALUE,
+    A, CARRY, DOT, INTERRUPT_DISABLE, IRQ_MASKED, JAMMED, NEGATIVE_VALUE, NMI, OVERFLOW, PC, SP, X, Y, ZERO_VALUE,
 )
 from {plain.__name__} import step
 from {ppu.__name__} import read_status, status_change_dot
@@ -60,7 +60,8 @@ TAIL = """
             a, x, y, sp, pc = words[A], words[X], words[Y], words[SP], words[PC]
             carry, overflow, dot = words[CARRY], words[OVERFLOW], words[DOT]
             nz = words[ZERO_VALUE] | (words[NEGATIVE_VALUE] & 0x80) << 8
-            if words[NMI] != 0 or words[INTERRUPT_DISABLE] == 0 or words[JAMMED] != 0:
+            # After SEI or PLP an interrupt may still be due once, but no later.
+            if words[NMI] != 0 or words[INTERRUPT_DISABLE] & words[IRQ_MASKED] == 0 or words[JAMMED] != 0:
                 stop = int64(0)
     words[A], words[X], words[Y], words[SP], words[PC] = a, x, y, sp, pc
     words[CARRY], words[OVERFLOW], words[DOT] = carry, overflow, dot
