@@ -83,10 +83,13 @@ def further_of(row: Row) -> str:
 
 
 def own_tests_of(row: Row) -> str:
-    """The gaps that a run's own tests found, one after the other, and what the last one said."""
+    """The gaps that a run's own tests found, one after the other, and what the last one said of each role."""
     tests = row.get("rounds", [])
+    if not tests:
+        return "-"
     gaps = ", ".join(f"{test['gap']:.3f}" for test in tests)
-    return f"{gaps}: {tests[-1]['verdict']}" if tests else "-"
+    each = " / ".join(told((gap[0], gap[1], gap[2])) for gap in tests[-1].get("gaps", {}).values())
+    return f"{gaps}: {tests[-1]['verdict']}" + (f" ({each})" if each else "")
 
 
 def table(rows: list[Row], pass_gap: float) -> str:

@@ -199,11 +199,18 @@ def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
 def own_tests(run: Run) -> list[dict[str, Any]]:
     """What the run's own tests said after its iterations and after each further round."""
     events = read_lines(run.folder / "events.jsonl")
-    return [
-        {"iteration": event["iteration"], "verdict": event["verdict"], "gap": round(event["gap"], 4)}
-        for event in events
-        if event["event"] == "best_response"
-    ]
+    return [own_test(event) for event in events if event["event"] == "best_response"]
+
+
+def own_test(event: dict[str, Any]) -> dict[str, Any]:
+    """One of them, as far as it came: the gaps with their intervals, and how long its challengers learned."""
+    steps: dict[str, int] = {}
+    gaps: dict[str, list[float]] = {}
+    for name, side in event["sides"].items():
+        gaps[name] = [round(side[word], 4) for word in ("gap", "low", "high")]
+        steps |= {f"{name} {start}": one["steps"] for start, one in side["challengers"].items()}
+    told = {name: event[name] for name in ("iteration", "verdict", "duels")}
+    return {**told, "gap": round(event["gap"], 4), "gaps": gaps, "challengers": steps}
 
 
 def played(case: Case) -> dict[str, Any]:

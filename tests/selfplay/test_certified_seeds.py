@@ -118,6 +118,10 @@ def test_a_run_that_tests_itself_is_judged_by_others(tmp_path: Path) -> None:
     tests = [event for event in own if event["event"] == "best_response"]
     assert [test["iteration"] for test in row["rounds"]] == [test["iteration"] for test in tests]
     assert 1 <= len(tests) <= 2 and [test["iteration"] for test in tests] == [4, 6][: len(tests)]
+    last, side = row["rounds"][-1], tests[-1]["sides"]["pursuer"]
+    assert last["gaps"]["pursuer"] == [round(side[word], 4) for word in ("gap", "low", "high")]
+    assert last["challengers"]["pursuer incumbent"] == side["challengers"]["incumbent"]["steps"] > 0
+    assert f"({last['gaps']['pursuer'][0]:+.3f} [" in said
     kept = tmp_path / "results" / "3.safetensors"
     with safe_open(kept, "numpy") as file:
         measured_by = json.loads(file.metadata()["config"])["evaluation"]["seed"]
