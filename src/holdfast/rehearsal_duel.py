@@ -21,6 +21,7 @@ from holdfast.runs.metrics import read_lines
 from holdfast.runs.rehearse import Company, Feature
 from holdfast.selfplay.arena import Arena, below
 from holdfast.selfplay.duel import Duel
+from holdfast.selfplay.ending import finish_is_due
 from holdfast.selfplay.judging import Judgement, questions_of
 from holdfast.selfplay.sequential import ask
 from holdfast.selfplay.settings import LeagueConfig, LevelsConfig, ResponseConfig
@@ -32,6 +33,8 @@ from holdfast.watch import Watch
 DUEL_STEPS, WIDTH, WINDOW = 12, 16, 20
 MET = 16  # earlier policies in a turn
 AFTER = 8  # iterations after the last forced event
+FINISH = 3  # iterations of the finish, if it has all of its time
+FEW_WINS, OFTEN, ENOUGH = 0.5, 0.8, 0.7  # what evaluations find in turn, and what ends the finish
 TESTED = 100  # duels of each challenger
 WARMUP_TURN = 5  # rollouts of a whole turn, of which a warming one has a fifth
 Rows = list[dict[str, Any]]
@@ -61,7 +64,8 @@ def shrink(whole: Config, mini: Config) -> Config:
         generations=min(mini.duel.generations, 2),
         generation_share=1.0 - 3.0 / _end(mini) if mini.duel.generations > 1 else 0.0,
         sharpen_share=2.0 / _end(mini) if mini.duel.sharpen_share > 0.0 else 0.0,
-        finish_share=2.0 / _end(mini) if mini.duel.finish_share > 0.0 else 0.0,
+        finish_share=FINISH / _end(mini) if mini.duel.finish_share > 0.0 else 0.0,
+        finish_until=ENOUGH if mini.duel.finish_until > 0.0 else 0.0,
         force_switch_every=min(mini.duel.force_switch_every, 2 * rollout),
         force_first_switch=min(mini.duel.force_first_switch, rollout),
     )
@@ -151,7 +155,9 @@ class RehearsedDuel(Duel):
         if iteration <= sick:
             return 0.6  # neither balanced nor often enough
         if levels.kind == "none" or iteration > down:
-            return 0.8 if iteration % 2 else 0.5  # wide enough for a boost, then narrow enough for damping
+            if self.state.book.finish_at is None and finish_is_due(self.state):
+                return FEW_WINS
+            return OFTEN if iteration % 2 else FEW_WINS  # wide enough for a boost, then narrow enough for damping
         if iteration <= up:
             return {"capture": (levels.capture_threshold + 1.0 - levels.min_escape) / 2.0}.get(levels.advance, 0.5)
         return 1.0
@@ -223,7 +229,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (mini.league.challenge_every > 0, lambda: _challengers(events)),
         (mini.duel.generations > 1, lambda: _generations(events)),
         (mini.duel.sharpen_share > 0.0, lambda: _sharpening(events)),
-        (mini.duel.finish_share > 0.0, lambda: _finish(events)),
+        (mini.duel.finish_share > 0.0, lambda: _finish(mini, events)),
         (mini.league.mix[2] > 0, lambda: _met(events, "script")),
         (mini.ewc.strength > 0, lambda: _largest(metrics, ".penalty", "EWC", "added to the loss at most")),
         (mini.rnd.coef > 0, lambda: _novelty(metrics)),
@@ -237,7 +243,7 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (duel.force_switch_every > 0, lambda: _event(events, "forced_switch")),
         (mini.response.certify, lambda: _tested(mini, events)),
         (mini.response.certify and mini.response.rounds > 0, lambda: _rounds(mini, events, metrics)),
-        (mini.response.anew, lambda: _anew(events)),
+        (mini.response.anew, lambda: _anew(events, metrics)),
         (mini.response.heirs != "none", lambda: _heirs(mini, events)),
     ]
 
@@ -257,23 +263,27 @@ def _tested(mini: Config, events: Rows) -> Feature:
 
 
 def _rounds(mini: Config, events: Rows, metrics: Rows) -> Feature:
-    """The pair learned on after a test, at the rates of the run's last part, and was tested again."""
+    """The pair learned on after a test, at the rates of the run's last part or of all of it, and was tested again."""
     begun, tests = _of(events, "round"), _of(events, "best_response")
-    last = len(metrics) - mini.run.iterations
+    at = begun[0]["iteration"] if begun else len(metrics)
+    last = len(metrics) - at
     name = next((key for key in metrics[-1] if key.startswith("learner.") and key.endswith(".lr")), "")
     rates = [row.get(name) for row in metrics]
-    pairs = zip(rates[-2 * last : -last], rates[-last:], strict=True)  # an update that failed on purpose had none
+    again = rates[:at] if mini.response.anew else rates[at - last : at]
+    pairs = zip(again, rates[at:], strict=False)  # an update that failed on purpose had none
     repeated = last > 0 and all(before in (None, after) for before, after in pairs)
     fired = len(begun) == 1 and len(tests) == 2 and repeated
     return Feature("rounds", fired, f"{last} iterations more, {len(tests)} tests")
 
 
-def _anew(events: Rows) -> Feature:
-    """Who is tested after the round has no more steps behind it than who was tested before."""
-    tests = _of(events, "best_response")
-    trained = [{name: side["trained_steps"] for name, side in test["sides"].items()} for test in tests]
-    fired = len(trained) == 2 and all(trained[1][name] <= steps for name, steps in trained[0].items())
-    told = ", ".join(f"{steps} steps of the {name}" for name, steps in (trained or [{}])[-1].items())
+def _anew(events: Rows, metrics: Rows) -> Feature:
+    """Who is tested after the round has only the steps behind it that were learned in the round."""
+    tests, begun = _of(events, "best_response"), _of(events, "round")
+    trained = {name: side["trained_steps"] for test in tests[-1:] for name, side in test["sides"].items()}
+    before = metrics[begun[0]["iteration"] - 1] if begun else {}
+    since = {name: metrics[-1][f"duel.{name}.steps"] - before.get(f"duel.{name}.steps", 0) for name in trained}
+    fired = len(tests) == 2 and bool(begun) and trained == since
+    told = ", ".join(f"{steps} steps of the {name}" for name, steps in trained.items())
     return Feature("rounds anew", fired, told or "not tested")
 
 
@@ -356,11 +366,13 @@ def _sharpening(events: Rows) -> Feature:
     return Feature("sharpening", bool(_of(events, "sharpen") and turns), f"{len(turns)} turns of both roles")
 
 
-def _finish(events: Rows) -> Feature:
-    """It began, and from there on one role learned."""
-    begun = _of(events, "finish")
+def _finish(mini: Config, events: Rows) -> Feature:
+    """It began, from there on one role learned, and it ended sooner where that role won often enough."""
+    begun, early = _of(events, "finish"), _of(events, "finished_early")
     alone = [turn for turn in _of(events, "turn") if turn["reason"] == "finish" and turn["roles"] == [begun[0]["role"]]]
-    return Feature("finish", bool(begun and alone), f"{len(alone)} turns of the first role alone")
+    told = f"{len(alone)} turns of the first role alone"
+    told += f", over after {early[0]['after']} with {early[0]['rate']:.2f} of its duels won" if early else ""
+    return Feature("finish", bool(begun and alone and (early or mini.duel.finish_until == 0.0)), told)
 
 
 def _values(metrics: Rows, ending: str) -> list[float]:

@@ -18,7 +18,8 @@ from holdfast.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.selfplay.duel import Duel
-from holdfast.selfplay.generations import begin_generation, planned_end
+from holdfast.selfplay.generations import begin_generation
+from holdfast.selfplay.schedule import planned_end
 from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
 from holdfast.views.dry_run import facts, spec_of

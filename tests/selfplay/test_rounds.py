@@ -17,7 +17,7 @@ from holdfast.runs.snapshot import Watcher
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.judged import JudgedDuel
-from holdfast.selfplay.rounds import iteration_in_schedule, last_iteration
+from holdfast.selfplay.schedule import in_schedule, last_iteration
 from holdfast.selfplay.turns import begin_turn, end_turn
 from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
@@ -171,9 +171,9 @@ def test_a_round_anew_is_a_run_from_other_weights(tmp_path: Path) -> None:
 def test_every_round_is_the_same_part_of_the_schedules(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **ROUNDS)
     for rounds, iterations in ((0, range(6)), (1, range(6, 9)), (2, range(9, 12))):
-        book = Book(rounds=rounds)
+        book = Book(rounds=rounds, shift=3 * rounds)
         assert last_iteration(config, book) == iterations[-1] + 1
-        shown = [iteration_in_schedule(config, book, one) for one in iterations]
+        shown = [in_schedule(book, one) for one in iterations]
         assert shown == (list(range(6)) if rounds == 0 else [3, 4, 5])
 
 

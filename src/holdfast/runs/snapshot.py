@@ -111,9 +111,10 @@ class Watcher:
 
 
 def planned_iterations(configured: int, events: Rows) -> int:
-    """How many there will be as far as a run has decided: a pair of self-play may be given further rounds."""
-    rounds = [int(_number(event.get("until")) or 0) for event in events if event.get("event") == "round"]
-    return max([configured, *rounds])
+    """How many there will be as far as a run has decided: a pair of self-play may be given further rounds, or learn on
+    where it had finished."""
+    longer = [int(_number(e.get("until")) or 0) for e in events if e.get("event") in ("round", "unfinished")]
+    return max([configured, *longer])
 
 
 def status_of(events: Rows, beat: dict[str, Any], age_s: float | None, folder: Path) -> tuple[str, str]:

@@ -83,11 +83,13 @@ class Book:
     outside_streak: int = 0  # evaluations in a row with one role hopeless
     tested_at: int = 0  # iteration of the last best-response test
     rounds: int = 0  # further ones that were given to a pair which did not pass
+    shift: int = 0  # iterations by which the run is ahead of its schedules, which rounds repeat
     challenged_at: int = 0  # iteration of the last challengers
     generation: int = 0
-    born_at: int = 0  # iteration at which it began
-    sharpen_at: int | None = None  # iteration from which each role learns against what the other was then
-    finish_at: int | None = None  # iteration from which the first role learns alone
+    born_at: int = 0  # iteration of the schedules at which it began, as in the next two lines
+    sharpen_at: int | None = None  # from when each role learns against what the other was then
+    finish_at: int | None = None  # from when the first role learns alone
+    has_finished: bool = False  # it won often enough before its time was over
     partner_steps: int = 0  # agent-steps that partners of the first role learned from
     has_chosen: bool = False  # the first role is the best of its learners, and partners learn no more
     warm_next: bool = False  # the next turn is a warm start

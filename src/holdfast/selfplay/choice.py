@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.rollout.evaluate import evaluation_keys
-from holdfast.selfplay.generations import planned_sharpening
 from holdfast.selfplay.judging import wins_of_each
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.rota import FIRST, SECOND
+from holdfast.selfplay.schedule import planned_sharpening
 from holdfast.selfplay.state import DuelState
 from holdfast.selfplay.vault import arrays_of, put_into
 
@@ -23,7 +23,7 @@ def choice_is_due(state: DuelState) -> bool:
     """Before the roles sharpen or the first one finishes, or else when the run ends."""
     if not state.partners or state.book.has_chosen:
         return False
-    return state.counts.iteration >= planned_sharpening(state.config)
+    return state.scheduled >= planned_sharpening(state.config)
 
 
 def choose(state: DuelState, ladder: Ladder, event: Callable[..., None]) -> None:

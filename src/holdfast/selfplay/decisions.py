@@ -12,11 +12,11 @@ import torch
 from holdfast.curriculum.levels import LevelDecision, decide_level, is_plateau
 from holdfast.rollout.collect import collect
 from holdfast.selfplay.book import Milestone
-from holdfast.selfplay.generations import is_last
 from holdfast.selfplay.judging import BALANCE, Judgement, best_of
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
 from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
+from holdfast.selfplay.schedule import is_last
 from holdfast.selfplay.side import Side
 from holdfast.selfplay.state import IMPORTANCE, DuelState
 from holdfast.selfplay.treatment import best_at_level

@@ -24,21 +24,22 @@ from holdfast.runs.signals import Stopped, StopRequest
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.challengers import challenge, challenge_is_due
 from holdfast.selfplay.choice import choice_is_due, choose
-from holdfast.selfplay.generations import (
+from holdfast.selfplay.ending import (
     begin_finish,
-    begin_generation,
     begin_sharpening,
     finish_is_due,
-    generation_is_due,
+    note_finish,
     sharpening_is_due,
-    span,
+    take_up_finish,
+    wants_a_look,
 )
+from holdfast.selfplay.generations import begin_generation, generation_is_due
 from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.response import pointed
 from holdfast.selfplay.rota import FIRST, SECOND, waiting
-from holdfast.selfplay.rounds import iteration_in_schedule, last_iteration
+from holdfast.selfplay.schedule import last_iteration, span
 from holdfast.selfplay.side import Side
 from holdfast.selfplay.state import initial_duel, keep_in_ring
 from holdfast.selfplay.treatment import treat
@@ -104,6 +105,7 @@ class Duel(JudgedDuel):
                 if self.evaluation_is_due:
                     with self.clock("evaluate"):
                         metrics |= self.judge()
+                    note_finish(state, float(metrics["evaluation.score"]), self.tell)
                 if challenge_is_due(state):
                     with self.clock("respond"):
                         challenge(state, self.ladder, self.heed, self.tell)
@@ -111,7 +113,7 @@ class Duel(JudgedDuel):
                     begin_generation(state, self.tell)
                 elif sharpening_is_due(state):
                     begin_sharpening(state, self.tell)
-                elif finish_is_due(state):
+                elif finish_is_due(state) and not state.book.has_finished:
                     begin_finish(state, self.tell)
             self.write(metrics, episodes, time.perf_counter() - begun)
             if self.due(self.config.checkpoint.every) or self.done or stop.received is not None:
@@ -121,6 +123,7 @@ class Duel(JudgedDuel):
     def _take_up(self) -> None:
         """Before the first step: a state to come back to. After a resume: tell arenas what they do not save."""
         book = self.state.book
+        take_up_finish(self.state, self.tell)
         for number, side_book in enumerate(book.sides):
             if not side_book.ring.entries:
                 keep_in_ring(self.state, number, is_turn_start=True)
@@ -133,14 +136,13 @@ class Duel(JudgedDuel):
     def done(self) -> bool:
         book, duel = self.state.book, self.config.duel
         turns_over = duel.max_turns > 0 and book.played >= duel.max_turns and book.turn is None
-        return (
-            book.outcome is not None or turns_over or self.state.counts.iteration >= last_iteration(self.config, book)
-        )
+        is_over = book.has_finished or self.state.counts.iteration >= last_iteration(self.config, book)
+        return book.outcome is not None or turns_over or is_over
 
     @property
     def evaluation_is_due(self) -> bool:
         every, since = self.config.evaluation.every, self.state.counts.iteration - self.state.book.evaluated_at
-        return every > 0 and since >= every and not self.state.exercises
+        return (every > 0 and since >= every and not self.state.exercises) or wants_a_look(self.state)
 
     def _continue_from(self, saved: Saved, fresh_lanes: bool) -> list[str]:
         if fresh_lanes:
@@ -213,8 +215,7 @@ class Duel(JudgedDuel):
         settings = pointed(config) if self.state.book.is_ending else config.learner
         side.learner.config = dataclasses.replace(settings, lr=settings.lr * scale)
         start, end = span(config, self.state.book)
-        iteration = iteration_in_schedule(config, self.state.book, self.state.counts.iteration)
-        now = pace(side.learner.config, iteration - start, end - start)
+        now = pace(side.learner.config, self.state.scheduled - start, end - start)
         try:
             result = update(side.learner, arena.batch, now, self.state.shuffle)
         except NonFinite as error:

@@ -13,12 +13,12 @@ from holdfast.runs.signals import StopRequest
 from holdfast.selfplay.certificate import Case, certify
 from holdfast.selfplay.challengers import join_pool
 from holdfast.selfplay.decisions import decide
-from holdfast.selfplay.generations import begin_anew
 from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import alarms
 from holdfast.selfplay.response import Found, Gain, nothing
-from holdfast.selfplay.rounds import inherit, last_iteration
+from holdfast.selfplay.rounds import begin_round, inherit
+from holdfast.selfplay.schedule import last_iteration
 from holdfast.selfplay.side import has_role
 from holdfast.selfplay.state import DuelState
 from holdfast.train import Training
@@ -37,6 +37,7 @@ TOLD = (
     "challenged",
     "round",
     "heir",
+    "finished_early",
     "unstable",
 )
 TEST_EVERY = 0.1  # of the run, at most one best-response test
@@ -146,10 +147,8 @@ class JudgedDuel(Training):
         self._test_last(found)
         if book.outcome is not None:
             return False
-        book.rounds += 1
-        if response.anew:
-            begin_anew(self.state, self.config.levels.start_level)
-        else:
+        begin_round(self.state)
+        if not response.anew:
             self._learn_from_test()
         self.certificate = None  # the next pair has its own
         until = last_iteration(self.config, book)

@@ -10,30 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.config import Config
-from holdfast.selfplay.book import Book
+from holdfast.selfplay.generations import begin_anew
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.response import Found
 from holdfast.selfplay.rollback import Ring
+from holdfast.selfplay.schedule import round_length
 from holdfast.selfplay.state import DuelState, keep_in_ring
 from holdfast.selfplay.vault import put_into
 
 
-def round_length(config: Config) -> int:
-    """In iterations."""
+def begin_round(state: DuelState) -> None:
+    """What follows has the schedules of a whole run, or those of its end once more."""
+    book, config = state.book, state.config
+    book.rounds += 1
     if config.response.anew:
-        return config.run.iterations
-    return max(1, round(config.response.round_share * config.run.iterations))
-
-
-def last_iteration(config: Config, book: Book) -> int:
-    """The one after which the run ends, or the pair is tested."""
-    return config.run.iterations + book.rounds * round_length(config)
-
-
-def iteration_in_schedule(config: Config, book: Book, iteration: int) -> int:
-    """The iteration of the run whose learning rate and rewards this one has."""
-    return iteration - book.rounds * round_length(config)
+        book.shift = state.counts.iteration
+        begin_anew(state, config.levels.start_level)
+    else:
+        book.shift += round_length(config)
 
 
 def inherit(state: DuelState, found: Found, event: Callable[..., None]) -> None:

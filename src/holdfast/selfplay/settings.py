@@ -84,6 +84,13 @@ class DuelConfig:
         high=0.9,
         only=DUELS,
     )
+    finish_until: float = option(
+        0.0,
+        "share of wins of the first role in an evaluation that ends the finish, or makes one needless; 0 = none",
+        low=0.0,
+        high=1.0,
+        only=DUELS,
+    )
     partners: int = option(
         0,
         "further learners of the first role, from other weights; the second role meets them too",

@@ -41,6 +41,7 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         lambda c: not c.response.anew,
         "response.anew = false: a round anew is a whole run of its own",
     ),
+    (("duel.finish_until",), lambda c: c.duel.finish_share > 0, "duel.finish_share above 0"),
     (("duel.partner_share",), lambda c: c.duel.partners > 0, "duel.partners above 0"),
     (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
     (
@@ -157,9 +158,11 @@ def _round_problems(config: Any) -> list[str]:
     against = {
         "duel.max_turns": (duel.max_turns > 0, "rounds begin after run.iterations"),
         "duel.generations": (duel.generations > 1, "a round repeats the end of the whole run"),
-        "duel.sharpen_share": (duel.sharpen_share > 0.0, "it has settled who learns in the end"),
-        "duel.finish_share": (duel.finish_share > 0.0, "it has settled who learns in the end"),
     }
+    if not config.response.anew:
+        settled = "it has settled who learns in the end, unless response.anew lets all begin once more"
+        against["duel.sharpen_share"] = (duel.sharpen_share > 0.0, settled)
+        against["duel.finish_share"] = (duel.finish_share > 0.0, settled)
     found = [
         f"{name} does not go with response.rounds: {reason}" for name, (is_set, reason) in against.items() if is_set
     ]

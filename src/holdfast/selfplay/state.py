@@ -25,6 +25,7 @@ from holdfast.selfplay.league import make_pool
 from holdfast.selfplay.partners import Partner, make_partners
 from holdfast.selfplay.rollback import Entry
 from holdfast.selfplay.rota import FIRST, SECOND, other
+from holdfast.selfplay.schedule import in_schedule, round_length
 from holdfast.selfplay.side import Side, spare_maker
 from holdfast.selfplay.vault import Vault, arrays_of, put_into
 from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, Counts, torch_generator
@@ -64,6 +65,11 @@ class DuelState:
         own = {arena.role: arena.batch for arena in self.live}
         return own | {partner.name: partner.arena.batch for partner in self.sparring}
 
+    @property
+    def scheduled(self) -> int:
+        """The iteration of the run's schedules."""
+        return in_schedule(self.book, self.counts.iteration)
+
     # --- saving ------------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -102,6 +108,7 @@ class DuelState:
         if BOOK not in arrays:
             raise CheckpointError("the checkpoint is not one of self-play")
         kept = json.loads(arrays[BOOK].tobytes())
+        kept["book"].setdefault("shift", kept["book"]["rounds"] * round_length(self.config))  # it was once not written
         self.book = Book.from_json(kept["book"])
         self.vault.restore(below(arrays, "vault/"))
         self.restore_learners(arrays)

@@ -9,7 +9,6 @@ import numpy as np
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.book import Book, TurnBook
 from holdfast.selfplay.cast import Player
-from holdfast.selfplay.generations import rollouts_until_change, span
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays
 from holdfast.selfplay.rota import (
@@ -24,6 +23,7 @@ from holdfast.selfplay.rota import (
     switch_frozen,
     turn_rollouts,
 )
+from holdfast.selfplay.schedule import rollouts_until_change, span
 from holdfast.selfplay.state import DuelState, keep_in_ring
 
 Event = Callable[..., None]
@@ -51,9 +51,9 @@ def begin_turn(state: DuelState, ladder: Ladder, event: Event) -> None:
         (roles, reason), stage = _last_turn(book) or next_turn(duel, book.rota, steps), "play"
         obstacles, shrink = ladder.has_obstacles(book.standing.level), 0.5**book.tally.halvings
         each = [turn_rollouts(duel, n, steps, rollout_steps(state.arenas[n]), obstacles, shrink) for n in roles]
-        length = min(max(each), rollouts_until_change(state.config, book, state.counts.iteration) or max(each))
+        length = min(max(each), rollouts_until_change(state.config, book, state.scheduled) or max(each))
         if reason == "sharpen":
-            length = span(state.config, book).end - state.counts.iteration
+            length = span(state.config, book).end - state.scheduled
     book.turns += 1
     book.tally.in_turn = 0
     book.turn = TurnBook(

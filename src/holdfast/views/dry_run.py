@@ -10,7 +10,7 @@ from holdfast.learner.batch import make_batch
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.policy import Policy
 from holdfast.runs.supervised import supervised
-from holdfast.selfplay.rounds import round_length
+from holdfast.selfplay.schedule import round_length
 from holdfast.state import WEIGHTS, torch_generator
 from holdfast.worlds.api import WorldSpec
 from holdfast.worlds.registry import light, make_world

@@ -1,0 +1,85 @@
+"""How learning ends: roles may learn as challengers do, each against what the other was, then the first one alone.
+
+The last of a pair that learned together is not what either role could be against the other as it stands: the second
+role, which wins nearly always, goes on running ahead of the first one. In the finish (`duel.finish_share`) that one
+catches up with a second role that stays as it is, until its time is over or it wins often enough
+(`duel.finish_until`). If it already does, there is nothing to finish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.selfplay.rota import FIRST
+from holdfast.selfplay.schedule import is_last, last_iteration, planned_finish, planned_sharpening
+from holdfast.selfplay.state import DuelState
+
+LOOK_EVERY = 10  # iterations at least between two evaluations that the last duels of a finish ask for
+
+Event = Callable[..., None]
+
+
+def sharpening_is_due(state: DuelState) -> bool:
+    """Has the last generation had its time, and is there some before the finish?"""
+    config, book = state.config, state.book
+    if config.duel.sharpen_share == 0.0 or book.is_ending or not is_last(config, book) or state.exercises:
+        return False
+    return max(planned_sharpening(config), book.born_at + 1) <= state.scheduled < planned_finish(config)
+
+
+def begin_sharpening(state: DuelState, event: Event) -> None:
+    """From here on each role learns against what the other is now, whatever ends its turns."""
+    state.book.sharpen_at = state.scheduled
+    policies = {}
+    for side, side_book in zip(state.sides, state.book.sides, strict=True):
+        side_book.stood = policies[side.name] = state.vault.freeze(side)
+    event("sharpen", policies=policies)
+
+
+def finish_is_due(state: DuelState) -> bool:
+    """Has the last generation had its time?"""
+    config, book = state.config, state.book
+    if config.duel.finish_share == 0.0 or book.finish_at is not None or not is_last(config, book) or state.exercises:
+        return False
+    return max(planned_finish(config), book.born_at + 1) <= state.scheduled < config.run.iterations
+
+
+def begin_finish(state: DuelState, event: Event) -> None:
+    """From here on only the first role learns, by schedules of its own."""
+    book = state.book
+    book.finish_at = state.scheduled
+    for side_book in book.sides:
+        side_book.stood = None
+    event("finish", role=state.sides[FIRST].name, policy=state.vault.freeze(state.sides[FIRST]))
+
+
+def wants_a_look(state: DuelState) -> bool:
+    """Where a share of wins ends the finish: before it begins, when the last duels say so, when its time is over."""
+    config, book = state.config, state.book
+    since = state.counts.iteration - book.evaluated_at
+    if config.duel.finish_until == 0.0 or since == 0:
+        return False
+    if book.finish_at is None:
+        return finish_is_due(state)
+    rate = book.sides[FIRST].pulse.rate
+    wins_enough = rate is not None and rate >= config.duel.finish_until and since >= LOOK_EVERY
+    return wins_enough or state.scheduled >= config.run.iterations
+
+
+def note_finish(state: DuelState, rate: float, event: Event) -> None:
+    """After an evaluation in the finish, or when that is due: does the first role win often enough to stop?"""
+    book, wanted = state.book, state.config.duel.finish_until
+    if 0.0 < wanted <= rate and (book.finish_at is not None or finish_is_due(state)):
+        book.has_finished = True
+        after = 0 if book.finish_at is None else state.scheduled - book.finish_at
+        event("finished_early", role=state.sides[FIRST].name, rate=rate, wanted=wanted, after=after)
+
+
+def take_up_finish(state: DuelState, event: Event) -> None:
+    """A resumed run may have been made longer: both roles learn on until the finish that is now planned."""
+    book = state.book
+    if book.finish_at is None or book.finish_at >= planned_finish(state.config):
+        return
+    book.shift += state.scheduled - book.finish_at
+    book.finish_at, book.has_finished = None, False
+    event("unfinished", until=last_iteration(state.config, book))
