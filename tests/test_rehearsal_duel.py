@@ -67,3 +67,15 @@ def test_partners_are_met_in_a_rehearsal() -> None:
     found = rehearse_run(load_config("tests.two_roles:Pennies", words)[0], Quiet())
     assert found.missing == ()
     assert {"partners", "choice"} <= {feature.name for feature in found.features}
+
+
+@pytest.mark.parametrize("mends", [0, 1])
+def test_rounds_of_every_kind_are_rehearsed(mends: int) -> None:
+    words = ["--duel.mode=simultaneous", "--rollout.threads=1", "--run.allow_slow=true", "--response.certify=true"]
+    words += ["--response.rounds=4", "--response.anew=true", "--learner.lr_schedule=linear"]
+    words += [f"--response.mends={mends}", "--response.heirs=first"] if mends else []
+    found = rehearse_run(load_config("tests.two_roles:Pennies", words)[0], Quiet())
+    assert found.missing == ()
+    told = {feature.name: feature.evidence for feature in found.features}
+    assert ("heirs" in told) == bool(mends) and "rounds anew" in told
+    assert f"{2 + mends} tests" in told["rounds"]

@@ -85,10 +85,10 @@ def shrink(whole: Config, mini: Config) -> Config:
 
 
 def _tested_once_more(mini: Config, rollout: int) -> ResponseConfig:
-    """Challengers of one rollout, and one further round where there are any: of two iterations, or the whole anew."""
-    share, rounds = min(1.0, 2.0 / _end(mini)), min(mini.response.rounds, 1)
+    """Challengers of one rollout, and a further round of each kind there is: of two iterations, and the whole anew."""
+    share, mends = min(1.0, 2.0 / _end(mini)), min(mini.response.mends, 1)
     small = replace(mini.response, midway=False, steps=rollout, duels=TESTED, pass_gap=1.0)
-    return replace(small, rounds=rounds, round_share=share)
+    return replace(small, rounds=min(mini.response.rounds, 1 + mends), mends=mends, round_share=share)
 
 
 def _often(league: LeagueConfig, rollout: int) -> LeagueConfig:
@@ -263,26 +263,32 @@ def _tested(mini: Config, events: Rows) -> Feature:
 
 
 def _rounds(mini: Config, events: Rows, metrics: Rows) -> Feature:
-    """The pair learned on after a test, at the rates of the run's last part or of all of it, and was tested again."""
+    """After a test rates were those of the run's last part, or of all of it, and then there was another test."""
     begun, tests = _of(events, "round"), _of(events, "best_response")
-    at = begun[0]["iteration"] if begun else len(metrics)
-    last = len(metrics) - at
     name = next((key for key in metrics[-1] if key.startswith("learner.") and key.endswith(".lr")), "")
     rates = [row.get(name) for row in metrics]
-    again = rates[:at] if mini.response.anew else rates[at - last : at]
-    pairs = zip(again, rates[at:], strict=False)  # an update that failed on purpose had none
-    repeated = last > 0 and all(before in (None, after) for before, after in pairs)
-    fired = len(begun) == 1 and len(tests) == 2 and repeated
-    return Feature("rounds", fired, f"{last} iterations more, {len(tests)} tests")
+    ends = [*(event["iteration"] for event in begun[1:]), len(rates)]
+    whole = begun[0]["iteration"] if begun else 0  # of the first beginning
+    repeated = all(_repeats(rates, event, end, whole) for event, end in zip(begun, ends, strict=False))
+    fired = len(begun) == mini.response.rounds == len(tests) - 1 and repeated
+    return Feature("rounds", fired, f"{len(rates) - whole if begun else 0} iterations more, {len(tests)} tests")
+
+
+def _repeats(rates: list[Any], begun: dict[str, Any], end: int, whole: int) -> bool:
+    """Has a round the rates of the first beginning, or those that the last part before it had?"""
+    at = begun["iteration"]
+    again = rates[:whole] if begun["anew"] else rates[at - (end - at) : at]
+    pairs = zip(again, rates[at:end], strict=False)  # an update that failed on purpose had none
+    return end > at and all(before in (None, after) for before, after in pairs)
 
 
 def _anew(events: Rows, metrics: Rows) -> Feature:
-    """Who is tested after the round has only the steps behind it that were learned in the round."""
-    tests, begun = _of(events, "best_response"), _of(events, "round")
+    """Who is tested after the last round has only the steps behind it that were learned in that round."""
+    tests, begun = _of(events, "best_response"), [event for event in _of(events, "round") if event["anew"]]
     trained = {name: side["trained_steps"] for test in tests[-1:] for name, side in test["sides"].items()}
-    before = metrics[begun[0]["iteration"] - 1] if begun else {}
+    before = metrics[begun[-1]["iteration"] - 1] if begun else {}
     since = {name: metrics[-1][f"duel.{name}.steps"] - before.get(f"duel.{name}.steps", 0) for name in trained}
-    fired = len(tests) == 2 and bool(begun) and trained == since
+    fired = bool(trained) and bool(begun) and trained == since
     told = ", ".join(f"{steps} steps of the {name}" for name, steps in trained.items())
     return Feature("rounds anew", fired, told or "not tested")
 

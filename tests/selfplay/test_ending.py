@@ -180,7 +180,7 @@ def test_a_book_from_before_rounds_could_end_early_is_read(tmp_path: Path) -> No
     [
         ({"duel.finish_until": "0.1"}, "duel.finish_until has no effect as it is set; it needs duel.finish_share"),
         ({**FINISH, "duel.finish_until": "1.5"}, "duel.finish_until"),
-        ({**ROUNDS, "duel.sharpen_share": "0.5", "duel.mode": "simultaneous"}, "unless response.anew lets all begin"),
+        ({**ROUNDS, "duel.sharpen_share": "0.5", "duel.mode": "simultaneous"}, "unless every round begins anew"),
     ],
 )
 def test_a_finish_that_could_not_act_is_refused(tmp_path: Path, words: dict[str, Any], reason: str) -> None:

@@ -33,6 +33,7 @@ ROUNDS = {
     "response.rounds": "2", "run.iterations": "6", "learner.lr_schedule": "linear",
 }  # fmt: skip
 NEVER, AT_ONCE = {"response.pass_gap": "0.0"}, {"response.pass_gap": "1.0"}
+MENDS = {"response.anew": "true", "response.mends": "1", "response.heirs": "first", "response.rounds": "3"}
 ANEW = {"response.anew": "true", "duel.mode": "simultaneous", "duel.turn_steps": "1"}
 
 
@@ -64,11 +65,11 @@ def test_a_pair_that_passes_needs_no_round(tmp_path: Path) -> None:
     assert events_of(run, "round") == [] and len(read_lines(run.folder / "metrics.jsonl")) == 6
 
 
-@pytest.mark.parametrize(("words", "stop"), [({}, 4), ({}, 6), ({}, 8), (ANEW, 9)])
+@pytest.mark.parametrize(("words", "stop"), [({}, 4), ({}, 6), ({}, 8), (ANEW, 9), (MENDS, 8), (MENDS, 11)])
 def test_rounds_resume_exactly(tmp_path: Path, words: dict[str, str], stop: int) -> None:
     ends = []
     for name, watch in (("whole", Quiet()), ("broken", StopAfter(stop))):
-        config = duel_config(tmp_path, **ROUNDS, **NEVER, **words, **{"run.name": name})
+        config = duel_config(tmp_path, **{**ROUNDS, **NEVER, **words, "run.name": name})
         run = create_run(config, "pennies", ["test"])
         result = train(config, run, watch)
         if name == "broken":
@@ -168,6 +169,31 @@ def test_a_round_anew_is_a_run_from_other_weights(tmp_path: Path) -> None:
     assert len({(name, side["trained_steps"]) for test in tests for name, side in test["sides"].items()}) <= 2
 
 
+def test_a_pair_is_mended_before_the_next_begins_anew(tmp_path: Path) -> None:
+    """As often as each may be, its first role as its challenger; the next pair owes nothing to either."""
+    config = duel_config(tmp_path, **{**ROUNDS, **NEVER, **ANEW, **MENDS})
+    run = create_run(config, "pennies", ["test"])
+    train(config, run, Quiet())
+    begun = [(event["iteration"], event["anew"], event["until"]) for event in events_of(run, "round")]
+    assert begun == [(6, False, 9), (9, True, 15), (15, False, 18)]
+    assert [event["iteration"] for event in events_of(run, "heir")] == [6, 15]
+    rows = read_lines(run.folder / "metrics.jsonl")
+    rates = [row["learner.seeker.lr"] for row in rows]
+    assert rates[6:9] == rates[3:6] and rates[9:15] == rates[:6] and rates[15:] == rates[3:6]
+    tests = events_of(run, "best_response")
+    trained = [test["sides"]["seeker"]["trained_steps"] for test in tests]
+    assert trained[2] == trained[0] < min(trained[1], trained[3])
+
+
+def test_a_pair_that_set_off_an_alarm_is_not_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Duel, "alarms_of", lambda self, found, roles: ["hopeless"])
+    config = duel_config(tmp_path, **{**ROUNDS, **NEVER, **ANEW, **MENDS})
+    run = create_run(config, "pennies", ["test"])
+    train(config, run, Quiet())
+    assert [event["anew"] for event in events_of(run, "round")] == [True, True, True]
+    assert events_of(run, "best_response") == events_of(run, "heir") == []
+
+
 def test_every_round_is_the_same_part_of_the_schedules(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **ROUNDS)
     for rounds, iterations in ((0, range(6)), (1, range(6, 9)), (2, range(9, 12))):
@@ -193,6 +219,9 @@ def test_a_dry_run_tells_of_rounds(tmp_path: Path) -> None:
         ({"response.certify": "true", "response.anew": "true"}, "needs response.rounds above 0"),
         ({**ROUNDS, "response.anew": "true", "response.heirs": "first"}, "needs response.anew = false"),
         ({**ROUNDS, "response.anew": "true", "response.round_share": "0.2"}, "needs response.anew = false"),
+        ({**ROUNDS, "response.mends": "1"}, "response.mends has no effect as it is set; it needs response.anew = true"),
+        ({**ROUNDS, "response.anew": "true", "response.mends": "2"}, "leave no round for response.anew"),
+        ({**ROUNDS, **MENDS, "duel.finish_share": "0.5"}, "unless every round begins anew"),
         ({**ROUNDS, "response.anew": "true", "duel.partners": "2"}, "duel.partners does not go with response.anew"),
         ({**ROUNDS, "duel.max_turns": "3"}, "duel.max_turns does not go with response.rounds"),
         ({**ROUNDS, "duel.finish_share": "0.5"}, "duel.finish_share does not go with response.rounds"),

@@ -83,6 +83,7 @@ class Book:
     outside_streak: int = 0  # evaluations in a row with one role hopeless
     tested_at: int = 0  # iteration of the last best-response test
     rounds: int = 0  # further ones that were given to a pair which did not pass
+    mended: int = 0  # those in which it learned on, since it began
     shift: int = 0  # iterations by which the run is ahead of its schedules, which rounds repeat
     challenged_at: int = 0  # iteration of the last challengers
     generation: int = 0

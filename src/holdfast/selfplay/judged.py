@@ -147,20 +147,23 @@ class JudgedDuel(Training):
         self._test_last(found)
         if book.outcome is not None:
             return False
-        begin_round(self.state)
-        if not response.anew:
-            self._learn_from_test()
+        outdone = self._outdone()
+        anew = begin_round(self.state, bool(outdone))
+        if not anew:
+            self._learn_from_test(outdone)
         self.certificate = None  # the next pair has its own
         until = last_iteration(self.config, book)
-        self.tell("round", number=book.rounds, of=response.rounds, anew=response.anew, until=until)
+        self.tell("round", number=book.rounds, of=response.rounds, anew=anew, until=until)
         return True
 
-    def _learn_from_test(self) -> None:
+    def _outdone(self) -> list[int]:
+        """Roles whose challengers gained too much in the last test, if one was made."""
+        sides = (self.certificate or {"sides": {}})["sides"]
+        return [side.number for side in self.state.sides if side.name in sides and self.is_outdone(sides[side.name])]
+
+    def _learn_from_test(self, outdone: list[int]) -> None:
         """Who outdid a role joins its pool, if there is one; roles that may go on as their best challenger."""
-        for number, side in enumerate(self.state.sides):
-            facts = (self.certificate or {"sides": {}})["sides"].get(side.name)
-            if facts is None or not self.is_outdone(facts):
-                continue
+        for number in outdone:
             best = max((one for one in self.challengers if one.response.role == number), key=lambda one: one.wins)
             if self.config.league.size > 0:
                 join_pool(self.state, best.response, self.tell)

@@ -3,7 +3,7 @@
 A round repeats the last part of the run's schedules: the learning rate rises to where it was then and falls once more.
 A role that a challenger outdid may go on with that one's weights: what the test found is then met by the other role,
 and who stood still has moved. Or a round is a whole run from other first weights: where a pair ends is partly luck, and
-one that was found wanting need not be mended.
+one that was found wanting need not be mended, or not more often than `response.mends`.
 """
 
 from __future__ import annotations
@@ -14,20 +14,26 @@ from holdfast.selfplay.generations import begin_anew
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.response import Found
 from holdfast.selfplay.rollback import Ring
-from holdfast.selfplay.schedule import round_length
+from holdfast.selfplay.schedule import mending_length
 from holdfast.selfplay.state import DuelState, keep_in_ring
 from holdfast.selfplay.vault import put_into
 
 
-def begin_round(state: DuelState) -> None:
-    """What follows has the schedules of a whole run, or those of its end once more."""
+def begin_round(state: DuelState, is_outdone: bool) -> bool:
+    """What follows has the schedules of a whole run from other weights (true), or those of its end once more.
+
+    A pair that no challenger outdid, but an alarm or its challengers' weakness kept from passing, has nothing to learn
+    from its test.
+    """
     book, config = state.book, state.config
     book.rounds += 1
-    if config.response.anew:
-        book.shift = state.counts.iteration
+    if config.response.anew and (book.mended >= config.response.mends or not is_outdone):
+        book.shift, book.mended = state.counts.iteration, 0
         begin_anew(state, config.levels.start_level)
-    else:
-        book.shift += round_length(config)
+        return True
+    book.shift += mending_length(config)
+    book.mended += 1
+    return False
 
 
 def inherit(state: DuelState, found: Found, event: Callable[..., None]) -> None:

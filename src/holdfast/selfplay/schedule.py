@@ -30,9 +30,12 @@ def last_iteration(config: Config, book: Book) -> int:
 
 
 def round_length(config: Config) -> int:
-    """How many iterations a round may have."""
-    if config.response.anew:
-        return config.run.iterations
+    """How many iterations a round may have at most."""
+    return config.run.iterations if config.response.anew else mending_length(config)
+
+
+def mending_length(config: Config) -> int:
+    """Of a round in which the pair learns on."""
     return max(1, round(config.response.round_share * config.run.iterations))
 
 

@@ -293,6 +293,13 @@ class ResponseConfig:
         "a round is a whole run from other first weights, not more of the last part for the pair that did not pass",
         only=("response.certify", (True,)),
     )
+    mends: int = option(
+        0,
+        "rounds of each pair that challengers outdid in which it learns on, before the next one begins anew",
+        low=0,
+        high=50,
+        only=("response.certify", (True,)),
+    )
     heirs: Literal["none", "first", "second", "both"] = option(
         "none",
         "roles that go on with the weights of a challenger who outdid them, when a round begins",

@@ -38,9 +38,10 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
     ),
     (
         ("response.round_share", "response.heirs"),
-        lambda c: not c.response.anew,
-        "response.anew = false: a round anew is a whole run of its own",
+        lambda c: not c.response.anew or c.response.mends > 0,
+        "response.anew = false or response.mends above 0: a round anew is a whole run of its own",
     ),
+    (("response.mends",), lambda c: c.response.anew, "response.anew = true: else the pair learns on in every round"),
     (("duel.finish_until",), lambda c: c.duel.finish_share > 0, "duel.finish_share above 0"),
     (("duel.partner_share",), lambda c: c.duel.partners > 0, "duel.partners above 0"),
     (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
@@ -159,8 +160,8 @@ def _round_problems(config: Any) -> list[str]:
         "duel.max_turns": (duel.max_turns > 0, "rounds begin after run.iterations"),
         "duel.generations": (duel.generations > 1, "a round repeats the end of the whole run"),
     }
-    if not config.response.anew:
-        settled = "it has settled who learns in the end, unless response.anew lets all begin once more"
+    if not config.response.anew or config.response.mends > 0:
+        settled = "it has settled who learns in the end, unless every round begins anew"
         against["duel.sharpen_share"] = (duel.sharpen_share > 0.0, settled)
         against["duel.finish_share"] = (duel.finish_share > 0.0, settled)
     found = [
@@ -168,6 +169,11 @@ def _round_problems(config: Any) -> list[str]:
     ]
     if config.response.anew:
         found += _once_problems(config, "response.anew")
+        if config.response.mends >= config.response.rounds:
+            found.append(
+                f"response.mends = {config.response.mends} of response.rounds = {config.response.rounds} leave no "
+                "round for response.anew"
+            )
     return found if config.response.certify and config.response.rounds > 0 else []
 
 

@@ -10,7 +10,7 @@ from holdfast.learner.batch import make_batch
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.policy import Policy
 from holdfast.runs.supervised import supervised
-from holdfast.selfplay.schedule import round_length
+from holdfast.selfplay.schedule import mending_length, round_length
 from holdfast.state import WEIGHTS, torch_generator
 from holdfast.worlds.api import WorldSpec
 from holdfast.worlds.registry import light, make_world
@@ -80,11 +80,19 @@ def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
         least = f"at least {content['challengers_at_least']:,} agent-steps each"
         print(f"best-response test in the end: up to 4 challengers who learn as long as the roles did, {least}")
     if content["rounds"]:
-        length = f"{round_length(config)} iterations{' from other first weights' if config.response.anew else ''}"
-        print(f"while the pair does not pass: up to {content['rounds']} rounds of {length}")
+        print(f"while the pair does not pass: up to {content['rounds']} rounds of {_rounds_of(config)}")
     print(f"checkpoints at iterations: {_shortened(content['checkpoints_at'])}")
     print("nothing was run")
     return 0
+
+
+def _rounds_of(config: Config) -> str:
+    """How long they are."""
+    if not config.response.anew:
+        return f"{mending_length(config)} iterations"
+    mends = config.response.mends
+    first = f"{mending_length(config)} iterations, {mends} for each pair that is outdone, or of " if mends else ""
+    return f"{first}{round_length(config)} iterations from other first weights"
 
 
 def _shortened(numbers: list[int]) -> str:
