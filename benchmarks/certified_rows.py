@@ -110,4 +110,23 @@ def table(rows: list[Row], pass_gap: float) -> str:
     low, high = wilson(passed, len(rows)) if rows else (0.0, 1.0)
     told_rollbacks = f"rollbacks: {', '.join(str(row['rollbacks']) for row in rows) or '-'}"
     counted = f"passed: {passed} of {len(rows)} [{low:.2f}, {high:.2f}]; with upper limits within it too: {strict}"
-    return "\n".join([*lines, "", counted, told_rollbacks])
+    return "\n".join([*lines, "", counted, *own_verdicts(rows, pass_gap), told_rollbacks])
+
+
+def own_verdicts(rows: list[Row], pass_gap: float) -> list[str]:
+    """How many runs converged by the tests that they made themselves, and how long those took with them."""
+    tested = [row for row in rows if row.get("rounds")]
+    if not tested:
+        return []
+    converged = sum(is_converged(row, pass_gap) for row in tested)
+    low, high = wilson(converged, len(tested))
+    minutes = sorted(row["minutes_with_tests"] for row in tested if row.get("minutes_with_tests"))
+    took = f"; {minutes[0]:.0f} to {minutes[-1]:.0f} minutes each, tests included" if minutes else ""
+    return [f"converged by their own tests: {converged} of {len(tested)} [{low:.2f}, {high:.2f}]{took}"]
+
+
+def is_converged(row: Row, pass_gap: float) -> bool:
+    """By the run's own last test, without an alarm or a violation, and with no part of the power check failed."""
+    last = row["rounds"][-1]
+    clean = not row["alarms"] and not any(row["violated"]) and not power_of(row).startswith("not")
+    return bool(last["verdict"] == "passed" and last["gap"] <= pass_gap and clean)

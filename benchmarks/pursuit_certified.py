@@ -28,6 +28,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -114,17 +115,10 @@ def train_further(given: argparse.Namespace, seed: int) -> Run:
     config, ended = config_of(run), json.loads((folder / "result.json").read_text())["counts"]["iteration"]
     if is_over(copied, ended + 1):
         return find_run(copied.name, str(given.runs))
-    begun = 1 + sum(event["event"] == "round" for event in read_lines(run.folder / "events.jsonl"))
-    longer = iterations_further(config, ended, begun)
-    changed = ["--allow-change", f"--run.iterations={longer}"]  # rounds grow with it
+    longer = config.run.iterations - (-config.run.iterations // 10)  # of the last pair, whichever round is its
+    changed = ["--allow-change", f"--run.iterations={longer}"]
     changed += ["--response.certify=false"] if has_rounds(config) else []
     return holdfast(copied, "resume", copied.name, "--root", str(given.runs), *changed)
-
-
-def iterations_further(config: Config, ended: int, begun: int) -> int:
-    """What run.iterations must be for the last pair to learn a tenth longer; each beginning of a run has as many."""
-    tenth = -(-config.run.iterations // 10)
-    return -(-(ended + tenth) // begun) if config.response.anew else config.run.iterations + tenth
 
 
 def last_pair(run: Run) -> Case:
@@ -193,7 +187,17 @@ def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
         "rollbacks": sum(event["event"] == "rollback" for event in read_lines(run.folder / "events.jsonl")),
         "rounds": own_tests(run),
         "minutes": round(read_lines(run.folder / "timing.jsonl")[-1]["elapsed_s"] / 60.0, 1),
+        "minutes_with_tests": minutes_from_end_to_end(run),
     }
+
+
+def minutes_from_end_to_end(run: Run) -> float | None:
+    """What its user waited, tests included; unknown of a run that was interrupted."""
+    events = read_lines(run.folder / "events.jsonl")
+    if any(event["event"] == "interrupted" for event in events):
+        return None
+    first, last = (datetime.fromisoformat(event["time"]) for event in (events[0], events[-1]))
+    return round((last - first).total_seconds() / 60.0, 1)
 
 
 def own_tests(run: Run) -> list[dict[str, Any]]:

@@ -137,6 +137,8 @@ def test_the_last_pair_of_a_run_that_began_anew_goes_on_for_a_tenth(tmp_path: Pa
     row = json.loads((tmp_path / "results" / "3.json").read_text())
     begun = 1 + sum(event["event"] == "round" for event in read_lines(tmp_path / "runs" / "pursuit-3" / "events.jsonl"))
     result = json.loads((tmp_path / "runs" / "pursuit-3-further" / "result.json").read_text())
-    ended, went_on = 4 * begun, result["counts"]["iteration"]
-    assert went_on == begun * -(-(ended + 1) // begun)
-    assert row["further"]["trained"][0] == row["trained"][0] * (4 + went_on - ended) / 4
+    assert result["counts"]["iteration"] == 4 * begun + 1
+    assert row["further"]["trained"][0] == row["trained"][0] * 5 / 4
+    own = int(row["rounds"][-1]["verdict"] == "passed" and not row["alarms"])
+    assert f"converged by their own tests: {own} of 1" in certify(tmp_path, "--table")
+    assert row["minutes_with_tests"] >= row["minutes"] >= 0.0
