@@ -23,6 +23,7 @@ from holdfast.selfplay.arena import Arena, below
 from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.ending import finish_is_due
 from holdfast.selfplay.judging import Judgement, questions_of
+from holdfast.selfplay.schedule import planned_sharpening, together_again
 from holdfast.selfplay.sequential import ask
 from holdfast.selfplay.settings import LeagueConfig, LevelsConfig, ResponseConfig
 from holdfast.selfplay.side import Side
@@ -269,17 +270,18 @@ def _rounds(mini: Config, events: Rows, metrics: Rows) -> Feature:
     rates = [row.get(name) for row in metrics]
     ends = [*(event["iteration"] for event in begun[1:]), len(rates)]
     whole = begun[0]["iteration"] if begun else 0  # of the first beginning
-    repeated = all(_repeats(rates, event, end, whole) for event, end in zip(begun, ends, strict=False))
+    joint = planned_sharpening(mini)
+    parts = {True: rates[:whole], False: rates[joint - together_again(mini) : joint]}  # by whether they begin anew
+    repeated = all(
+        _repeat(parts[event["anew"]], rates[event["iteration"] : end]) for event, end in zip(begun, ends, strict=False)
+    )
     fired = len(begun) == mini.response.rounds == len(tests) - 1 and repeated
     return Feature("rounds", fired, f"{len(rates) - whole if begun else 0} iterations more, {len(tests)} tests")
 
 
-def _repeats(rates: list[Any], begun: dict[str, Any], end: int, whole: int) -> bool:
-    """Has a round the rates of the first beginning, or those that the last part before it had?"""
-    at = begun["iteration"]
-    again = rates[:whole] if begun["anew"] else rates[at - (end - at) : at]
-    pairs = zip(again, rates[at:end], strict=False)  # an update that failed on purpose had none
-    return end > at and all(before in (None, after) for before, after in pairs)
+def _repeat(before: list[Any], after: list[Any]) -> bool:
+    """As far as both go; an update that failed on purpose had no rate."""
+    return bool(before and after) and all(first in (None, again) for first, again in zip(before, after, strict=False))
 
 
 def _anew(events: Rows, metrics: Rows) -> Feature:

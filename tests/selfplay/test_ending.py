@@ -24,7 +24,7 @@ from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
 from tests.conftest import small_words
 from tests.selfplay.test_duel import PENNIES, SELFPLAY, duel_config
-from tests.selfplay.test_rounds import ANEW, NEVER, ROUNDS, events_of
+from tests.selfplay.test_rounds import ANEW, MENDS, NEVER, ROUNDS, events_of
 from tests.test_resume import StopAfter, end_of
 
 FINISH = {
@@ -124,13 +124,32 @@ def test_rounds_anew_have_a_finish_each(tmp_path: Path, rates: Callable[..., Non
     assert Watcher(run.folder).look().iterations == 21
 
 
+def test_a_pair_that_learns_on_does_so_together_and_finishes_again(tmp_path: Path, rates: Callable[..., None]) -> None:
+    rates({7: 0.5})
+    words = {**ROUNDS, **NEVER, **FINISH, "duel.finish_until": "0.4", "response.heirs": "first"}
+    run, _ = finished(tmp_path, **{**words, "response.rounds": "1", "evaluation.every": "1"})
+    assert [event["iteration"] for event in events_of(run, "finish")] == [6, 10]
+    assert [event["iteration"] for event in events_of(run, "finished_early")] == [7, 11]
+    (begun,) = events_of(run, "round")
+    assert (begun["iteration"], begun["anew"], begun["until"]) == (7, False, 16)
+    rows = read_lines(run.folder / "metrics.jsonl")
+    rate = [row["learner.seeker.lr"] for row in rows]
+    assert len(rows) == 11 and rate[7:10] == rate[3:6] and rate[10] == rate[6] > rate[5]
+    assert rows[-1]["duel.hider.steps"] == rows[9]["duel.hider.steps"] > rows[6]["duel.hider.steps"]
+    assert Watcher(run.folder).look().iterations == 16
+
+
+@pytest.mark.parametrize("words", [ANEW, MENDS], ids=["anew", "mended"])
 @pytest.mark.parametrize("stop", [7, 9, 11, 16])
-def test_a_finish_and_rounds_after_it_resume_exactly(tmp_path: Path, rates: Callable[..., None], stop: int) -> None:
+def test_a_finish_and_rounds_after_it_resume_exactly(
+    tmp_path: Path, rates: Callable[..., None], stop: int, words: dict[str, str]
+) -> None:
     rates({9: 0.5})
-    words = {**ROUNDS, **NEVER, **ANEW, **FINISH, "duel.finish_until": "0.4", "evaluation.every": "3"}
+    words = {**ROUNDS, **NEVER, **words, **FINISH, "duel.finish_until": "0.4", "evaluation.every": "3"}
+    words |= {"response.rounds": "2"} if "response.mends" in words else {"response.rounds": "1"}
     ends = []
     for name, watch in (("whole", Quiet()), ("broken", StopAfter(stop))):
-        config = duel_config(tmp_path, **{**words, "response.rounds": "1", "run.name": name})
+        config = duel_config(tmp_path, **{**words, "run.name": name})
         run = create_run(config, "pennies", ["test"])
         if train(config, run, watch).outcome == "interrupted":
             run.unlock()
@@ -180,7 +199,6 @@ def test_a_book_from_before_rounds_could_end_early_is_read(tmp_path: Path) -> No
     [
         ({"duel.finish_until": "0.1"}, "duel.finish_until has no effect as it is set; it needs duel.finish_share"),
         ({**FINISH, "duel.finish_until": "1.5"}, "duel.finish_until"),
-        ({**ROUNDS, "duel.sharpen_share": "0.5", "duel.mode": "simultaneous"}, "unless every round begins anew"),
     ],
 )
 def test_a_finish_that_could_not_act_is_refused(tmp_path: Path, words: dict[str, Any], reason: str) -> None:

@@ -221,10 +221,8 @@ def test_a_dry_run_tells_of_rounds(tmp_path: Path) -> None:
         ({**ROUNDS, "response.anew": "true", "response.round_share": "0.2"}, "needs response.anew = false"),
         ({**ROUNDS, "response.mends": "1"}, "response.mends has no effect as it is set; it needs response.anew = true"),
         ({**ROUNDS, "response.anew": "true", "response.mends": "2"}, "leave no round for response.anew"),
-        ({**ROUNDS, **MENDS, "duel.finish_share": "0.5"}, "unless every round begins anew"),
         ({**ROUNDS, "response.anew": "true", "duel.partners": "2"}, "duel.partners does not go with response.anew"),
         ({**ROUNDS, "duel.max_turns": "3"}, "duel.max_turns does not go with response.rounds"),
-        ({**ROUNDS, "duel.finish_share": "0.5"}, "duel.finish_share does not go with response.rounds"),
         ({**ROUNDS, "response.rounds": "-1"}, "response.rounds"),
     ],
 )

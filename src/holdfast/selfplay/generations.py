@@ -51,10 +51,17 @@ def begin_anew(state: DuelState, level: int) -> None:
         side_book.born_at, side_book.inherited, side_book.collapses = side_book.steps, 0, 0
         side_book.restart_next, side_book.is_stuck = True, False
         keep_in_ring(state, number, is_turn_start=True)
-        side_book.stood = None
-    book.sharpen_at, book.finish_at, book.has_finished = None, None, False
+    take_up_learning(state)
     book.standing = Standing(level)
     book.candidate_streak = book.outside_streak = 0
+
+
+def take_up_learning(state: DuelState) -> None:
+    """Both roles learn together, if they sharpened or the first one finished."""
+    book = state.book
+    book.sharpen_at, book.finish_at, book.has_finished = None, None, False
+    for side_book in book.sides:
+        side_book.stood = None
 
 
 def _reborn(state: DuelState, side: Side) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.selfplay.generations import begin_anew
+from holdfast.selfplay.generations import begin_anew, take_up_learning
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.response import Found
 from holdfast.selfplay.rollback import Ring
-from holdfast.selfplay.schedule import mending_length
+from holdfast.selfplay.schedule import planned_sharpening, together_again
 from holdfast.selfplay.state import DuelState, keep_in_ring
 from holdfast.selfplay.vault import put_into
 
@@ -31,8 +31,9 @@ def begin_round(state: DuelState, is_outdone: bool) -> bool:
         book.shift, book.mended = state.counts.iteration, 0
         begin_anew(state, config.levels.start_level)
         return True
-    book.shift += mending_length(config)
+    book.shift = state.counts.iteration - (planned_sharpening(config) - together_again(config))
     book.mended += 1
+    take_up_learning(state)
     return False
 
 

@@ -29,16 +29,6 @@ def last_iteration(config: Config, book: Book) -> int:
     return config.run.iterations + book.shift
 
 
-def round_length(config: Config) -> int:
-    """How many iterations a round may have at most."""
-    return config.run.iterations if config.response.anew else mending_length(config)
-
-
-def mending_length(config: Config) -> int:
-    """Of a round in which the pair learns on."""
-    return max(1, round(config.response.round_share * config.run.iterations))
-
-
 def planned_finish(config: Config) -> int:
     """From when the first role learns alone; every generation has had an iteration before."""
     whole = config.run.iterations
@@ -49,6 +39,21 @@ def planned_sharpening(config: Config) -> int:
     """From when roles learn against what the other was then; the finish's without such a time."""
     whole = config.run.iterations
     return max(planned_finish(config) - round(config.duel.sharpen_share * whole), min(config.duel.generations, whole))
+
+
+def together_again(config: Config) -> int:
+    """How long a pair that learns on in a round does so before it sharpens or the first role finishes."""
+    return max(1, round(config.response.round_share * planned_sharpening(config)))
+
+
+def mending_length(config: Config) -> int:
+    """Of such a round, with what then comes."""
+    return together_again(config) + config.run.iterations - planned_sharpening(config)
+
+
+def round_length(config: Config) -> int:
+    """How many iterations a round may have at most."""
+    return config.run.iterations if config.response.anew else mending_length(config)
 
 
 def planned_end(config: Config, generation: int) -> int:

@@ -307,7 +307,7 @@ class ResponseConfig:
     )
     round_share: float = option(
         0.5,
-        "length of a round, as a share of the run, whose last part's learning rate and rewards it repeats",
+        "how much of the time in which both roles learn is repeated, with its learning rate and rewards",
         low=0.01,
         high=1.0,
         only=("response.certify", (True,)),

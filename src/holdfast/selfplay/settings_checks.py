@@ -160,10 +160,6 @@ def _round_problems(config: Any) -> list[str]:
         "duel.max_turns": (duel.max_turns > 0, "rounds begin after run.iterations"),
         "duel.generations": (duel.generations > 1, "a round repeats the end of the whole run"),
     }
-    if not config.response.anew or config.response.mends > 0:
-        settled = "it has settled who learns in the end, unless every round begins anew"
-        against["duel.sharpen_share"] = (duel.sharpen_share > 0.0, settled)
-        against["duel.finish_share"] = (duel.finish_share > 0.0, settled)
     found = [
         f"{name} does not go with response.rounds: {reason}" for name, (is_set, reason) in against.items() if is_set
     ]
