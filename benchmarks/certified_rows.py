@@ -118,11 +118,14 @@ def own_verdicts(rows: list[Row], pass_gap: float) -> list[str]:
     tested = [row for row in rows if row.get("rounds")]
     if not tested:
         return []
-    converged = sum(is_converged(row, pass_gap) for row in tested)
-    low, high = wilson(converged, len(tested))
+    converged = [row for row in tested if is_converged(row, pass_gap)]
+    highest = [max((gap[2] for gap in row["rounds"][-1].get("gaps", {}).values()), default=1.0) for row in converged]
+    strict = sum(high <= pass_gap for high in highest)
+    low, high = wilson(len(converged), len(tested))
     minutes = sorted(row["minutes_with_tests"] for row in tested if row.get("minutes_with_tests"))
     took = f"; {minutes[0]:.0f} to {minutes[-1]:.0f} minutes each, tests included" if minutes else ""
-    return [f"converged by their own tests: {converged} of {len(tested)} [{low:.2f}, {high:.2f}]{took}"]
+    counted = f"{len(converged)} of {len(tested)} [{low:.2f}, {high:.2f}]; with upper limits within it too: {strict}"
+    return [f"converged by their own tests: {counted}{took}"]
 
 
 def is_converged(row: Row, pass_gap: float) -> bool:
