@@ -5,6 +5,7 @@
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --set duel.evader_lr=0.3 --results FOLDER
     python benchmarks/pursuit_certified.py RUNS --seeds 1,2 --power
     python benchmarks/pursuit_certified.py RUNS --seeds 3,4 --further
+    python benchmarks/pursuit_certified.py RUNS --seeds 5 --challengers 0 --further 4
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --table
 
 Each seed is trained to its end; its last pair is then put to four challengers that learn as long as the roles did: for
@@ -57,6 +58,8 @@ from holdfast.views.dry_run import spec_of
 
 RESULTS = Path(__file__).parent / "results"
 OTHER = 1000  # challengers and duels of their own, where a run's own tests decided how long it learned
+OF_ROUNDS = tuple(f"--response.{word}" for word in ("round", "anew", "mends", "heirs"))  # nothing without them
+LIKEWISE = -1  # as many challengers as of the pair before
 FREE = {"rollout.threads", "response.duels"}  # may change after a pair was trained
 
 
@@ -76,7 +79,7 @@ def words_of(given: argparse.Namespace) -> list[str]:
     words = [f"--{word}" for word in given.set]
     if has_rounds(load_config(given.preset, words)[0]):
         return words
-    return [*(word for word in words if not word.startswith("--response.round")), "--response.certify=false"]
+    return [*(word for word in words if not word.startswith(OF_ROUNDS)), "--response.certify=false"]
 
 
 def has_rounds(config: Config) -> bool:
@@ -236,15 +239,15 @@ def try_one(case: Case, role: int, start: str, enough: float, say: str, shift: i
 
 
 def challenge_all(
-    case: Case, row: dict[str, Any], given: argparse.Namespace, say: str, write: Callable[[], None]
+    case: Case, row: dict[str, Any], count: int, limit: float, say: str, write: Callable[[], None]
 ) -> None:
-    """The challengers of a pair, in order, until one has a gap that is too wide; none twice."""
-    for role, start in ORDER[: given.challengers]:
+    """So many challengers of a pair, in order, until one has a gap that is too wide; none twice."""
+    for role, start in ORDER[:count]:
         name = challenger_name(role, start)
-        if name in row["challengers"] or is_failed(row, given.limit):
+        if name in row["challengers"] or is_failed(row, limit):
             continue
         wins, duels = own_wins(row, role)
-        enough, shift = wins / duels + given.limit, OTHER if row.get("rounds") else 0
+        enough, shift = wins / duels + limit, OTHER if row.get("rounds") else 0
         row["challengers"][name] = try_one(case, role, start, enough, f"{say}, {name}", shift)
         write()
 
@@ -255,7 +258,8 @@ def go_further(given: argparse.Namespace, seed: int, row: dict[str, Any], write:
     if FURTHER not in row:
         row[FURTHER] = played(case) | {"rounds": row.get("rounds", [])}
         write()
-    challenge_all(case, row[FURTHER], given, f"seed {seed} further", write)
+    count = given.challengers if given.further == LIKEWISE else given.further
+    challenge_all(case, row[FURTHER], count, given.limit, f"seed {seed} further", write)
 
 
 def prove_power(case: Case, seed: int, row: dict[str, Any], write: Callable[[], None]) -> None:
@@ -291,7 +295,8 @@ def main() -> None:
     parser.add_argument("--results", type=Path, help="folder of the figures; by default that of the preset")
     parser.add_argument("--challengers", type=int, default=len(ORDER), help="how many of the four to try")
     parser.add_argument("--power", action="store_true", help="also plant something to find, and play scripts")
-    parser.add_argument("--further", action="store_true", help="also challenge the pair after a tenth more training")
+    further = "also challenge the pair after a tenth more training, with N of the four (as many as --challengers)"
+    parser.add_argument("--further", nargs="?", type=int, const=LIKEWISE, default=0, metavar="N", help=further)
     parser.add_argument("--limit", type=float, default=0.05, help="a wider gap is no equilibrium")
     parser.add_argument("--table", action="store_true", help="only print what there is")
     given = parser.parse_args()
@@ -306,7 +311,7 @@ def main() -> None:
             continue
         case, row = take_up(given, seed, path)
         write = partial(write_row, path, row)
-        challenge_all(case, row, given, f"seed {seed}", write)
+        challenge_all(case, row, given.challengers, limit, f"seed {seed}", write)
         if given.power and not is_failed(row, limit):
             prove_power(case, seed, row, write)
         if given.further and not is_failed(row, limit):

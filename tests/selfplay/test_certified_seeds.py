@@ -28,6 +28,10 @@ TINY = {
     "response.steps": "128",
     "response.duels": "100",
     "response.rounds": "0",
+    "response.mends": "0",
+    "response.heirs": "none",
+    "duel.finish_share": "0",
+    "duel.finish_until": "0",
     "world.max_steps": "60",
     "duel.turn_steps": "64",
     "health.window": "20",
@@ -133,8 +137,9 @@ def test_a_run_that_tests_itself_is_judged_by_others(tmp_path: Path) -> None:
 def test_the_last_pair_of_a_run_that_began_anew_goes_on_for_a_tenth(tmp_path: Path) -> None:
     rounds = {"response.rounds": "1", "response.pass_gap": "0", "evaluation.every": "4"}
     words = [word for name, value in (TINY | rounds).items() for word in ("--set", f"{name}={value}")]
-    certify(tmp_path, *words, "--challengers", "1", "--further")
+    certify(tmp_path, *words, "--challengers", "0", "--further", "1")
     row = json.loads((tmp_path / "results" / "3.json").read_text())
+    assert row["challengers"] == {} and list(row["further"]["challengers"]) == ["pursuer incumbent"]
     begun = 1 + sum(event["event"] == "round" for event in read_lines(tmp_path / "runs" / "pursuit-3" / "events.jsonl"))
     result = json.loads((tmp_path / "runs" / "pursuit-3-further" / "result.json").read_text())
     assert result["counts"]["iteration"] == 4 * begun + 1
