@@ -180,6 +180,20 @@ def test_a_run_made_longer_learns_together_first_and_then_finishes_again(
     assert [event["iteration"] for event in events_of(run, "finished_early")] == [7, 13]
 
 
+def test_a_run_made_longer_goes_on_where_there_was_nothing_to_finish(
+    tmp_path: Path, rates: Callable[..., None]
+) -> None:
+    rates({6: 0.5})
+    words = {**FINISH, "duel.finish_until": "0.4"}
+    run, _ = finished(tmp_path, **words)
+    run.unlock()
+    resume(duel_config(tmp_path, **{**words, "run.iterations": "16"}), run, Quiet())
+    assert [event["until"] for event in events_of(run, "unfinished")] == [16]
+    assert [event["iteration"] for event in events_of(run, "finish")] == [8]
+    rows = read_lines(run.folder / "metrics.jsonl")
+    assert len(rows) == 16 and rows[-1]["duel.hider.steps"] > rows[5]["duel.hider.steps"]
+
+
 def test_a_book_from_before_rounds_could_end_early_is_read(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **{**ROUNDS, "response.anew": "true"})
     duel = Duel(config, create_run(config, "pennies", ["test"]), Quiet())

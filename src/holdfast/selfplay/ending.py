@@ -78,8 +78,9 @@ def note_finish(state: DuelState, rate: float, event: Event) -> None:
 def take_up_finish(state: DuelState, event: Event) -> None:
     """A resumed run may have been made longer: both roles learn on until the finish that is now planned."""
     book = state.book
-    if book.finish_at is None or book.finish_at >= planned_finish(state.config):
+    begun = state.scheduled if book.finish_at is None and book.has_finished else book.finish_at
+    if begun is None or begun >= planned_finish(state.config):
         return
-    book.shift += state.scheduled - book.finish_at
+    book.shift += state.scheduled - begun
     book.finish_at, book.has_finished = None, False
     event("unfinished", until=last_iteration(state.config, book))
