@@ -144,6 +144,7 @@ class JudgedDuel(Training):
             found = self.judge_held_out()
         if not self.tests_last(found):
             return False
+        self.certificate = None  # an earlier pair's says nothing of this one
         self._test_last(found)
         if book.outcome is not None:
             return False
