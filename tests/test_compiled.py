@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -88,3 +89,30 @@ def test_of_two_processes_one_compiles_and_the_other_waits(tmp_path: Path) -> No
     assert [one.returncode for one in both] == [0, 0]
     assert "waiting" in told[0] and "compiled" not in told[0]
     assert told[1].startswith("compiling the slow kernels") and "compiled the slow kernels in" in told[1]
+
+
+CALL = "from holdfast import rng; import numpy; print(rng.uniform(numpy.uint64(1), 0, 0))"
+
+
+def _run_from(sources: Path, cache: Path) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "HOLDFAST_CACHE": str(cache), "PYTHONPATH": str(sources)}
+    return subprocess.run([sys.executable, "-c", CALL], env=env, capture_output=True, text=True, check=True)
+
+
+def test_two_copies_of_the_sources_share_compiled_kernels(tmp_path: Path) -> None:
+    copy = tmp_path / "src"
+    shutil.copytree(compiled.PACKAGE, copy / "holdfast", ignore=shutil.ignore_patterns("__pycache__"))
+    first = _run_from(compiled.PACKAGE.parent, tmp_path / "cache")
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb?")}
+    second = _run_from(copy, tmp_path / "cache")
+    assert first.stdout == second.stdout and kept
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb?")} == kept
+
+
+def test_a_damaged_kernel_is_compiled_again_and_kept(tmp_path: Path) -> None:
+    first = _run_from(compiled.PACKAGE.parent, tmp_path)
+    for path in tmp_path.rglob("*.nbc"):
+        path.write_bytes(path.read_bytes()[:100])
+    mended = _run_from(compiled.PACKAGE.parent, tmp_path)
+    assert mended.stdout == first.stdout and "damaged" in mended.stderr and "Traceback" not in mended.stderr
+    assert _run_from(compiled.PACKAGE.parent, tmp_path).stderr == ""

@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, UserProvidedCacheLocator
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -83,8 +84,9 @@ def cache_folder(source: Path) -> Path:
     digest = hashlib.sha256()
     settings = (numba.__version__, np.__version__, sys.version, os.environ.get("NUMBA_BOUNDSCHECK", ""))
     digest.update(repr(settings).encode())
-    for path in kernel_sources(source):
-        digest.update(path.name.encode())
+    for path in kernel_sources(source):  # a cached kernel names its module, so a moved file has another folder
+        inside = path.is_relative_to(PACKAGE)
+        digest.update((path.relative_to(PACKAGE).as_posix() if inside else path.name).encode())
         digest.update(path.read_bytes())
     root = _writable_root()
     folder = root / f"{source.parent.name}-{source.stem}-{digest.hexdigest()[:16]}"
@@ -101,16 +103,46 @@ def _remove_old(root: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+class _Locator(UserProvidedCacheLocator):
+    """Keeps a kernel in the folder of its sources. Numba would add a folder per path of the source file, so that two
+    clones of the same code compile everything twice."""
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder(Path(self._py_file).resolve()))
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator:
+        found = cls(py_func, py_file)
+        found.ensure_cache_path()
+        return found
+
+
+class _Layout(CompileResultCacheImpl):
+    def __init__(self, function: Any) -> None:
+        self._locator_classes = [_Locator]
+        super().__init__(function)
+
+
+class _Cache(FunctionCache):
+    """Numba's cache of one function, in our folder; an entry that cannot be read is compiled again."""
+
+    _impl_class = _Layout
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:
+            print(f"{self.cache_path}: a compiled kernel is damaged ({error}): compiling it again", file=sys.stderr)
+            self.flush()
+            return None
+
+
 def _compile(function: Function, **options: Any) -> Function:
-    before = SETTINGS.CACHE_DIR
-    # Numba reads this setting once, when the decorator runs
-    SETTINGS.CACHE_DIR = str(cache_folder(Path(function.__code__.co_filename).resolve()))
-    try:
-        decorate: Any = numba.njit
-        made: Function = decorate(cache=True, nogil=True, error_model="numpy", **options)(function)
-    finally:
-        SETTINGS.CACHE_DIR = before
-    return made
+    decorate: Any = numba.njit
+    made: Any = decorate(nogil=True, error_model="numpy", **options)(function)
+    if not SETTINGS.DISABLE_JIT:
+        made._cache = _Cache(function)
+    return cast(Function, made)
 
 
 def kernel(function: Function) -> Function:
