@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from holdfast.games.mario.series import adopt
 from holdfast.runs.folder import Run
-from holdfast.series import adopt
 
 RESULTS = Path(__file__).resolve().parent / "results" / "mario_levels"
 EPISODES = 100

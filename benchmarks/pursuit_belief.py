@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
 from holdfast.learner.belief import mixture_of
 from holdfast.learner.learner import Learner
 from holdfast.runs.folder import create_run

@@ -39,9 +39,9 @@ from certified_rows import FURTHER, NAMES, ORDER, challenger_name, is_failed, ow
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from holdfast.config import Config, to_json
-from holdfast.config_reading import from_json, load_config
-from holdfast.disk import replace_file
+from holdfast.config.reading import from_json, load_config
+from holdfast.config.sections import Config, to_json
+from holdfast.kit.disk import replace_file
 from holdfast.runs.folder import Run, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint

@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.disk import replace_file
-from holdfast.intervals import bootstrap_mean, wilson
+from holdfast.kit.disk import replace_file
+from holdfast.kit.intervals import bootstrap_mean, wilson
 from holdfast.runs.metrics import read_lines
 
 RESULTS = Path(__file__).parent / "results" / "pursuit_seeds.json"
@@ -79,7 +79,7 @@ QUESTIONS = (  # measure, arm, arm with one factor more
 def live(root: Path, arm: str, seed: int, words: list[str]) -> Path:
     """Train, or go on with, one seed of an arm; its folder."""
     folder = root / f"{arm}-{seed}"
-    command = [sys.executable, "-m", "holdfast.cli"]
+    command = [sys.executable, "-m", "holdfast.cli.main"]
     result = folder / "result.json"
     if result.is_file() and json.loads(result.read_text())["outcome"] != "interrupted":
         return folder

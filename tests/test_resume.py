@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError, ConfigError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.runs.checkpoint import TENSORS
 from holdfast.runs.folder import Run, create_run, find_run
 from holdfast.runs.reading import read_lines
 from holdfast.runs.reopen import config_of, config_to_resume
+from holdfast.runs.watch import Progress
 from holdfast.train import resume, train
 from holdfast.views.terminal import Quiet
-from holdfast.watch import Progress
 from tests.conftest import Command, finished_run, small_config, small_words
 
 PENNIES = "tests.two_roles:Pennies"
@@ -110,8 +110,8 @@ def killed_at_random(folder: Path, words: list[str], seed: int, deaths: int) -> 
     """Run the command until it ends by itself, killing it -9 at random moments; how often it was killed."""
     chance = random.Random(seed)
     killed = 0
-    first = [sys.executable, "-m", "holdfast.cli", "train", "template", *words, "--quiet", "--no-report"]
-    again = [sys.executable, "-m", "holdfast.cli", "resume", "victim", "--root", "r", "--quiet", "--no-report"]
+    first = [sys.executable, "-m", "holdfast.cli.main", "train", "template", *words, "--quiet", "--no-report"]
+    again = [sys.executable, "-m", "holdfast.cli.main", "resume", "victim", "--root", "r", "--quiet", "--no-report"]
     while True:
         started = (folder / "r/victim/run.json").exists()
         process = subprocess.Popen(again if started else first, cwd=folder, stderr=subprocess.PIPE)
@@ -146,7 +146,7 @@ def test_a_run_killed_again_and_again_ends_like_one_that_was_not(tmp_path: Path)
 def test_signals_save_and_exit_with_their_status(tmp_path: Path, number: int, status: int) -> None:
     words = small_words(**{"run.iterations": "100000", "checkpoint.every": "99999", "evaluation.every": "0"})
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast.cli", "train", "template", *words, "--run.name=x"],
+        [sys.executable, "-m", "holdfast.cli.main", "train", "template", *words, "--run.name=x"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError
+from holdfast.kit.rng import derive
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner, make_learners
 from holdfast.learner.replay import Replay
-from holdfast.rng import derive
 from holdfast.rollout.collect import Memory, make_memory
 from holdfast.rollout.overlap import Ahead, share_threads
 from holdfast.worlds.api import World

@@ -10,10 +10,12 @@ from dataclasses import asdict
 
 import psutil
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.curriculum.live import Curriculum
 from holdfast.curriculum.start import make_curriculum
-from holdfast.errors import CheckpointError
+from holdfast.kit.errors import CheckpointError
+from holdfast.kit.signals import StopRequest
+from holdfast.kit.timing import Clock, heap_at_rest
 from holdfast.learner.fingerprint import fingerprint
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import UpdateResult, update
@@ -38,11 +40,9 @@ from holdfast.runs.history import WORKING
 from holdfast.runs.ladder import with_ladder
 from holdfast.runs.metadata import Lineage, Spent, metadata, refuse_other_world
 from holdfast.runs.recorder import CUT_AT_RESUME, Recorder, cut_streams_back
-from holdfast.runs.signals import StopRequest
 from holdfast.runs.supervised import supervisor_of
+from holdfast.runs.watch import DuelProgress, Progress, Result, Watch, peak_memory_mb
 from holdfast.state import State, below, initial_state, torch_generator
-from holdfast.timing import Clock, heap_at_rest
-from holdfast.watch import DuelProgress, Progress, Result, Watch, peak_memory_mb
 from holdfast.worlds.api import Act, Episodes, World
 
 SAMPLED_EVALUATION = 4  # purpose of a torch generator

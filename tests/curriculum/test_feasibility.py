@@ -18,7 +18,7 @@ from holdfast.curriculum.gate import run_gate
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.legacy import DENSITY_DEFAULTS
 from holdfast.curriculum.schedule import parse_schedule
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from tests.curriculum.published import question, queue
 
 V42 = question("v42")

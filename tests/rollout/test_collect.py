@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
+from holdfast.kit.timing import Clock
 from holdfast.rollout.act import as_rows, seen_copy
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
-from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes
 from tests.conftest import small_config
 

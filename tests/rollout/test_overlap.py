@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
+from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.overlap import Collector, share_threads
 from holdfast.runs.metrics import read_lines
 from holdfast.state import State, initial_state
-from holdfast.timing import Clock
 from tests.conftest import finished_run, small_config
 from tests.test_resume import end_of
 

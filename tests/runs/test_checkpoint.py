@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError
 from holdfast.runs.checkpoint import FACTS, MANIFEST, TENSORS, Checkpoints, load, manifest_of
 
 ARRAYS = {

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from holdfast.cli import run as run_command
-from holdfast.errors import HoldfastError, RunFolderError, UnknownName
+from holdfast.cli.main import run as run_command
+from holdfast.kit.errors import HoldfastError, RunFolderError, UnknownName
 from holdfast.runs.backfill import Backfill
 from holdfast.runs.checkpoint import MANIFEST, META, TENSORS, Checkpoints, manifest_of, verified
 from holdfast.runs.checkpoint_tools import inspect, prune, verify

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast.rollout.overlap as loop
-from holdfast.config import Config
-from holdfast.config_checks import check_against_world
+from holdfast.config.checks import check_against_world
+from holdfast.config.sections import Config
 from holdfast.learner.batch import make_batch
 from holdfast.runs.errors import OutOfMemory
 from holdfast.runs.folder import Run, create_run

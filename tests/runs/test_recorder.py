@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import CheckpointError, WorldError
+from holdfast.kit.errors import CheckpointError, WorldError
+from holdfast.kit.timing import Clock
 from holdfast.runs.metrics import ALL_METRICS, known_names
 from holdfast.runs.reading import read_lines, read_stream
 from holdfast.runs.recorder import Recorder, cut_streams_back
 from holdfast.runs.streams import parts_of
 from holdfast.runs.tables import write_rows, write_table
-from holdfast.timing import Clock
 from holdfast.train import resume
 from holdfast.views.terminal import Quiet
 from tests.conftest import finished_run, small_config

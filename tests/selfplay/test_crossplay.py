@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import CheckpointError, ConfigError, UnknownName
+from holdfast.kit.errors import CheckpointError, ConfigError, UnknownName
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.certificate import FROZEN, case_of

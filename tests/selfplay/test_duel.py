@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.config import Config
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
-from holdfast.errors import ConfigError
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.config.sections import Config
+from holdfast.kit.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.selfplay.duel import Duel

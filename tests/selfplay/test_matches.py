@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.learner.learner import Learner
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.selfplay import matches

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
-from holdfast.errors import ConfigError
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.kit.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.snapshot import Watcher

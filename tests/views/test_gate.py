@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import run as command
-from holdfast.config_reading import load_config
+from holdfast.cli.main import run as command
+from holdfast.config.reading import load_config
 from holdfast.curriculum.gate import run_gate
-from holdfast.errors import ConfigError, Infeasible, RunFolderError
+from holdfast.kit.errors import ConfigError, Infeasible, RunFolderError
 from holdfast.runs.folder import Run, create_run
 from tests.curriculum.published import imported, v42_evaluations
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.kit.timing import Clock
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
-from holdfast.timing import Clock
 from holdfast.train import train
 from holdfast.views.report import write_report
 from holdfast.views.report.duels import gap_limits, stretches

@@ -32,7 +32,7 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
         from holdfast.bench.mario import bench_mario
 
         return bench_mario(arguments.rom or "", arguments.repeats, arguments.blocks)
-    from holdfast.worlds.nes.bench import bench as bench_nes
+    from holdfast.nes.bench import bench as bench_nes
 
     rom = Path(arguments.rom) if arguments.rom else None
     return bench_nes(rom, arguments.repeats, blocks=arguments.blocks)

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.bench.rounds import as_table, take_turns
-from holdfast.config import Config
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
+from holdfast.config.sections import Config
+from holdfast.games.mario.world.mario import Mario
+from holdfast.games.mario.world.rom import find_rom
+from holdfast.games.mario.world.settings import MarioSettings
+from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
-from holdfast.timing import Clock
 from holdfast.worlds.api import World, random_policy
-from holdfast.worlds.mario.rom import find_rom
-from holdfast.worlds.mario.settings import MarioSettings
-from holdfast.worlds.mario.world import Mario
 
 LANES, THREADS = (1, 8, 32, 64, 256), (1, 2)
 STEPS = 2048  # of all lanes together, per round

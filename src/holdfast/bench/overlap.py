@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from holdfast.bench.rounds import as_table, ratio, take_turns
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
+from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.overlap import Collector, share_threads
 from holdfast.state import initial_state
-from holdfast.timing import Clock
 
 WORLDS = {"template": 1, "fish": 25}  # with their agents
 SIZES = ((64, 32), (64, 128), (512, 32))  # lanes, steps

@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 from holdfast.bench.rounds import as_table, ratio, take_turns
-from holdfast.config_reading import load_config
-from holdfast.errors import MissingPackage
+from holdfast.config.reading import load_config
+from holdfast.kit.errors import MissingPackage
+from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
-from holdfast.timing import Clock
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.template.world import TrackSettings
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.bench.rounds import as_table, ratio, take_turns
+from holdfast.games.fish.world.fish import FishSettings
 from holdfast.worlds.api import World, random_policy
-from holdfast.worlds.fish.world import FishSettings
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.template.world import TrackSettings
 

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from holdfast.curriculum.deck_queue import QueuePlan
 from holdfast.curriculum.deck_spec import DeckSettings
-from holdfast.curriculum.density import DensitySettings
 from holdfast.curriculum.dry_run import EvaluationPlan, Floor, Moment, Reference
 from holdfast.curriculum.feasibility_deck import deck_findings
 from holdfast.curriculum.feasibility_floor import BestLimit, best_findings, floor_findings
@@ -24,7 +23,8 @@ from holdfast.curriculum.findings import Report, repaired_gate
 from holdfast.curriculum.gate_check import check_gate
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.schedule import Schedule
-from holdfast.errors import ConfigError
+from holdfast.games.fish.density import DensitySettings
+from holdfast.kit.errors import ConfigError
 
 Given = TypeVar("Given")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.curriculum.density import DensitySettings, density_problems
 from holdfast.curriculum.findings import Finding, Repair
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.schedule import Schedule
+from holdfast.games.fish.density import DensitySettings, density_problems
 
 
 def shape_findings(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.curriculum.findings import Report
-from holdfast.errors import ConfigError, Infeasible
+from holdfast.kit.errors import ConfigError, Infeasible
 
 
 def check_run(config: Config) -> Report | None:
     """What is known about a run's gate before it starts; None where there is no gate."""
     if config.world_name != "fish" or not config.gate.enabled:
         return None
-    from holdfast.curriculum.school_check import check_school
+    from holdfast.games.fish.question import check_school
 
     return check_school(config)
 

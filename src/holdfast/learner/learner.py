@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from holdfast.config import Config, LearnerConfig, PolicyConfig
+from holdfast.config.sections import Config, LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.engine import chosen_engine

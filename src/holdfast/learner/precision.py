@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 
 LARGE = ("impala", "impala-large")
 

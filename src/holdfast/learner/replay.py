@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.config import ReplayConfig
-from holdfast.errors import NonFinite
+from holdfast.config.sections import ReplayConfig
+from holdfast.kit.errors import NonFinite
 from holdfast.learner.samplers import SAMPLERS
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Continuous, Discrete, Grid

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss

@@ -16,11 +16,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import torch
 
-from holdfast.config import RolloutConfig
+from holdfast.config.sections import RolloutConfig
+from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, array
 from holdfast.learner.learner import Learner
 from holdfast.rollout.collect import Deal, Memory, collect, fill, learn_observation_scale
-from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes, World
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import CheckpointError, HoldfastError
+from holdfast.kit.errors import CheckpointError, HoldfastError
 from holdfast.runs.checkpoint import FACTS, MANIFEST, META, manifest_of, read_plain, verified, write_synced
 from holdfast.runs.checkpoint_tools import Verdict
 from holdfast.runs.folder import RUN_FILE, Run

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.compiled import announced, kernel
+from holdfast.kit.compiled import announced, kernel
 from holdfast.runs.streams import open_inside
 
 CASTAGNOLI = 0x82F63B78  # the polynomial, bits reversed

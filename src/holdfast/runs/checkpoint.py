@@ -21,8 +21,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError, DiskFull, RunFolderError
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError, DiskFull, RunFolderError
 
 FORMAT = 1
 BEST, BEST_WORST = "best", "best-worst"  # by the mean score; by the worst episode

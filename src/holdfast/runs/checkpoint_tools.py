@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError
 from holdfast.runs.checkpoint import BEST, BEST_WORST, Checkpoints, folder_bytes, verified
 from holdfast.runs.choose import load_checkpoint
 from holdfast.runs.folder import Run

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError, UnknownName, nearest
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError, UnknownName, nearest
 from holdfast.runs.checkpoint import BEST, BEST_WORST, Checkpoints, Saved
 from holdfast.runs.folder import Run
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError, HoldfastError, UnknownName
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError, HoldfastError, UnknownName
 from holdfast.runs.checkpoint import Checkpoints
 from holdfast.runs.folder import RUN_FILE, WHOLE, Run, is_locked
 from holdfast.runs.reading import read_lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from holdfast.config import CheckpointConfig, Config
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import CheckpointConfig, Config
+from holdfast.kit.errors import CheckpointError
 from holdfast.learner.learner import Learner, make_learners
 from holdfast.runs.checkpoint import BEST, Checkpoints
 from holdfast.runs.folder import RUN_FILE, Run

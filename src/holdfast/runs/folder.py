@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from holdfast import __version__
-from holdfast.config import Config, to_json
-from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, nearest
+from holdfast.config.sections import Config, to_json
+from holdfast.kit.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, nearest
 from holdfast.runs.checkpoint import refuse_link, write_synced
 
 RUN_FILE = "run.json"

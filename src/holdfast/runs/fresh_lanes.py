@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from holdfast.config import Config
-from holdfast.rng import derive
+from holdfast.config.sections import Config
+from holdfast.kit.rng import derive
 from holdfast.rollout.collect import make_memory
 from holdfast.runs.checkpoint import Saved
 from holdfast.state import Counts, State

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import psutil
 import torch
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.learner.batch import make_batch
 from holdfast.learner.choices import as_chosen
 from holdfast.runs.errors import OutOfMemory

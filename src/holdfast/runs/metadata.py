@@ -9,8 +9,8 @@ import hashlib
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError
 from holdfast.learner.learner import Learner
 from holdfast.runs.folder import Run
 from holdfast.runs.heartbeat import utc

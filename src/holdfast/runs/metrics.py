@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from holdfast.errors import WorldError, nearest
+from holdfast.kit.errors import WorldError, nearest
 from holdfast.runs.board import Board
 from holdfast.runs.reading import read_lines
 from holdfast.runs.streams import Stream

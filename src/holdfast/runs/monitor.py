@@ -15,14 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast.config import MetricsConfig
-from holdfast.errors import DiskFull
+from holdfast.config.sections import MetricsConfig
+from holdfast.kit.errors import DiskFull
+from holdfast.kit.timing import Clock
 from holdfast.runs.heartbeat import Heart, Pulse
 from holdfast.runs.resources import Resources
 from holdfast.runs.slow_steps import SlowSteps
 from holdfast.runs.streams import Rotation, Stream, open_inside
 from holdfast.runs.traces import traces_folder, write_trace
-from holdfast.timing import Clock
 
 TICK_S = 0.5
 STEP = "world"  # the clock's name for a step of all lanes

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError
+from holdfast.kit.timing import Clock
 from holdfast.runs.board import Board
 from holdfast.runs.heartbeat import Pulse, utc
 from holdfast.runs.hints import Advisor, Facts, Hint
@@ -23,7 +24,6 @@ from holdfast.runs.metrics import ALL_METRICS, MetricsWriter, known_names
 from holdfast.runs.monitor import Monitor
 from holdfast.runs.streams import Rotation, Stream, cut_back, end_of
 from holdfast.runs.tables import LATEST, write_rows
-from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes, WorldSpec
 
 CUT_AT_RESUME = ("metrics.jsonl", "episodes.jsonl", "timing.jsonl")

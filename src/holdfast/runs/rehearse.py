@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.runs.checkpoint import Saved, load
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines

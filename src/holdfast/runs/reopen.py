@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.config import Config, changes_learning, flat, to_json
-from holdfast.config_reading import from_json
-from holdfast.errors import ConfigError, nearest
+from holdfast.config.reading import from_json
+from holdfast.config.sections import Config, changes_learning, flat, to_json
+from holdfast.kit.errors import ConfigError, nearest
 from holdfast.learner.learner import Learner
 from holdfast.runs.checkpoint import Saved
 from holdfast.runs.choose import load_checkpoint

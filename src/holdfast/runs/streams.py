@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.errors import DiskFull, RunFolderError
+from holdfast.kit.errors import DiskFull, RunFolderError
 
 LOOKED_AT_ONCE = 65536  # bytes, when the end of the last whole line is searched
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.runs.folder import Run
 from holdfast.worlds.workers.supervisor import Supervisor, is_supervised
 

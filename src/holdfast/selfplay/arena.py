@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from holdfast.kit.rng import derive, uniform
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner
-from holdfast.rng import derive, uniform
 from holdfast.rollout.collect import Memory, make_memory
 from holdfast.selfplay.cast import Cast, Player
 from holdfast.worlds.api import Episodes, Situation, World

@@ -7,9 +7,9 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin, get_type_hints
 
-from holdfast.curriculum.levels import Standing
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.league import Pool
+from holdfast.selfplay.levels import Standing
 from holdfast.selfplay.rollback import Ring, Tally
 from holdfast.selfplay.rota import Rota
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from holdfast.rng import derive
+from holdfast.kit.rng import derive
 from holdfast.selfplay.certificate import FROZEN
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Contender

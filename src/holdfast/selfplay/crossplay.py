@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError, ConfigError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.runs.checkpoint import Saved
 from holdfast.selfplay.arena import below

@@ -9,11 +9,12 @@ from collections.abc import Callable
 
 import torch
 
-from holdfast.curriculum.levels import LevelDecision, decide_level, is_plateau
+from holdfast.kit.timing import Clock
 from holdfast.rollout.collect import collect
 from holdfast.selfplay.book import Milestone
 from holdfast.selfplay.judging import BALANCE, Judgement, best_of
 from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.levels import LevelDecision, decide_level, is_plateau
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
 from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
 from holdfast.selfplay.schedule import is_last
@@ -21,7 +22,6 @@ from holdfast.selfplay.side import Side
 from holdfast.selfplay.state import IMPORTANCE, DuelState
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
-from holdfast.timing import Clock
 
 Event = Callable[..., None]
 MILESTONES = 8  # kept per role

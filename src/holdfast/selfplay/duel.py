@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from holdfast.errors import ConfigError, NonFinite
+from holdfast.kit.errors import ConfigError, NonFinite
+from holdfast.kit.signals import Stopped, StopRequest
 from holdfast.learner.rnd import NoveltyResult
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import UpdateResult, update
 from holdfast.rollout.collect import collect
 from holdfast.runs.checkpoint import Saved
-from holdfast.runs.signals import Stopped, StopRequest
+from holdfast.runs.watch import DuelProgress, Result, RoleProgress
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.challengers import challenge, challenge_is_due
 from holdfast.selfplay.choice import choice_is_due, choose
@@ -51,7 +52,6 @@ from holdfast.selfplay.turns import (
     set_level,
     won_by_first,
 )
-from holdfast.watch import DuelProgress, Result, RoleProgress
 from holdfast.worlds.api import Episodes
 from holdfast.worlds.spaces import Continuous
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.curriculum.levels import Standing
 from holdfast.learner.learner import Learner
 from holdfast.selfplay.health import Pulse
+from holdfast.selfplay.levels import Standing
 from holdfast.selfplay.rollback import Ring
 from holdfast.selfplay.schedule import is_last, planned_end
 from holdfast.selfplay.side import Side

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.config import Config
-from holdfast.intervals import wilson
+from holdfast.config.sections import Config
+from holdfast.kit.intervals import wilson
+from holdfast.kit.signals import StopRequest
 from holdfast.rollout.evaluate import Summary
-from holdfast.runs.signals import StopRequest
+from holdfast.runs.watch import Result
 from holdfast.selfplay.certificate import Case, certify
 from holdfast.selfplay.challengers import join_pool
 from holdfast.selfplay.decisions import decide
@@ -22,7 +23,6 @@ from holdfast.selfplay.schedule import last_iteration
 from holdfast.selfplay.side import has_role
 from holdfast.selfplay.state import DuelState
 from holdfast.train import Training
-from holdfast.watch import Result
 
 UNSTABLE = 3  # exit status
 TOLD = (

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.curriculum.levels import questions as level_questions
-from holdfast.intervals import wilson
+from holdfast.config.sections import Config
+from holdfast.kit.intervals import wilson
 from holdfast.rollout.evaluate import DURING_RUN, evaluation_keys
 from holdfast.selfplay.cast import Player, scripts_of
 from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.levels import questions as level_questions
 from holdfast.selfplay.matches import Arrays, Contender, Ground, frozen, play_matches, script, wins_of_first
 from holdfast.selfplay.probes import Probe, probe
 from holdfast.selfplay.sequential import Evidence, Question, ask, looks_up_to

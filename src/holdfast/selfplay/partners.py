@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.config import Config
-from holdfast.rng import derive
+from holdfast.config.sections import Config
+from holdfast.kit.rng import derive
 from holdfast.selfplay.arena import Arena, make_arena
 from holdfast.selfplay.rota import FIRST, SECOND
 from holdfast.selfplay.side import Side, spare_maker

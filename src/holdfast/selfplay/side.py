@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.learner.ewc import Anchor
 from holdfast.learner.learner import Learner
 from holdfast.learner.rnd import Novelty

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError
+from holdfast.kit.rng import derive
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
-from holdfast.rng import derive
 from holdfast.selfplay.arena import Arena, below, make_arena
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from holdfast.errors import CheckpointError
+from holdfast.kit.errors import CheckpointError
 
 LETTERS = 16  # of the hash; collisions of 64 bits do not happen by chance
 

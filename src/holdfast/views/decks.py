@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import Deck, Source, check_deck, distinct_items, read_deck
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import OURS, make_world, world_class
 
@@ -23,7 +23,7 @@ BAR = 32
 
 def harvest_deck(arguments: argparse.Namespace) -> int:
     """Play a run's policy on seeds of its own and write the worst moments to a deck."""
-    from holdfast.curriculum.harvest import BY_HAND, HarvestRule, harvest, harvest_keys, write_harvest
+    from holdfast.games.fish.harvest import BY_HAND, HarvestRule, harvest, harvest_keys, write_harvest
     from holdfast.learner.fingerprint import fingerprint
     from holdfast.rollout.act import PolicyActor
     from holdfast.runs.folder import find_run
@@ -75,7 +75,7 @@ def show_deck(arguments: argparse.Namespace) -> int:
     deck = read_deck(Path(arguments.deck))
     facts = deck_facts(deck)
     if arguments.picture:
-        from holdfast.views.deck_picture import write_picture
+        from holdfast.games.fish.views.deck_picture import write_picture
 
         facts["picture"] = str(write_picture(deck, Path(arguments.picture), _world_of(deck)))
     print(json.dumps(facts) if arguments.json else "\n".join(_lines(facts)))
@@ -99,7 +99,7 @@ def _world_of(deck: Deck, lanes: int | None = None) -> World | None:
 
 def deck_facts(deck: Deck) -> dict[str, Any]:
     """Everything that `deck show` tells, whichever form the deck has."""
-    from holdfast.worlds.fish.decks import velocity_facts
+    from holdfast.games.fish.world.decks import velocity_facts
 
     facts: dict[str, Any] = {"path": str(deck.path), "form": "light" if deck.light else "full", "world": deck.world}
     facts |= {"items": len(deck), "note": deck.note}

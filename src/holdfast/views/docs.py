@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from holdfast.config import SECTIONS
-from holdfast.options import OptionInfo, kind_name, options_of
-from holdfast.presets import presets, read_toml
+from holdfast.config.options import OptionInfo, kind_name, options_of
+from holdfast.config.presets import presets, read_toml
+from holdfast.config.sections import SECTIONS
 from holdfast.runs.metrics import (
     DUEL_METRICS,
     HEARTBEATS,

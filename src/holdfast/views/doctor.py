@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.config_reading import load_config
-from holdfast.errors import HoldfastError, UnknownName
+from holdfast.config.reading import load_config
+from holdfast.kit.errors import HoldfastError, UnknownName
 from holdfast.worlds.check import Proof, check_world
 from holdfast.worlds.registry import OURS
 
@@ -28,7 +28,7 @@ def doctor(world: str | None, options: list[str], as_json: bool) -> int:
 
 def doctor_nes(roms: str | None, as_json: bool) -> int:
     """The console's own proofs, and public test programs where a folder of them is given."""
-    from holdfast.worlds.nes.doctor import doctor as nes_checks
+    from holdfast.nes.doctor import doctor as nes_checks
 
     folder = None if roms is None else Path(roms)
     if folder is not None and not folder.is_dir():
@@ -38,9 +38,9 @@ def doctor_nes(roms: str | None, as_json: bool) -> int:
 
 def doctor_mario(rom: str, as_json: bool) -> int:
     """The game on the real console; on the project's own cartridge where no ROM is found."""
-    from holdfast.worlds.mario.doctor import doctor as mario_proofs
-    from holdfast.worlds.mario.errors import RomNotFound
-    from holdfast.worlds.mario.rom import OWN, VARIABLE, find_rom
+    from holdfast.games.mario.world.doctor import doctor as mario_proofs
+    from holdfast.games.mario.world.errors import RomNotFound
+    from holdfast.games.mario.world.rom import OWN, VARIABLE, find_rom
 
     try:
         find_rom(rom)
@@ -90,8 +90,8 @@ def _versions() -> Proof:
 
 
 def _cache() -> Proof:
-    from holdfast import rng
-    from holdfast.compiled import cache_folder
+    from holdfast.kit import rng
+    from holdfast.kit.compiled import cache_folder
 
     return Proof("kernel cache", True, str(cache_folder(Path(rng.__file__).resolve())))
 

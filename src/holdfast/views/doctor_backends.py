@@ -13,8 +13,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from holdfast.errors import ConfigError, MissingPackage, nearest
-from holdfast.intervals import wilson
+from holdfast.kit.errors import ConfigError, MissingPackage, nearest
+from holdfast.kit.intervals import wilson
 from holdfast.worlds.workers.drills import FAULTS, PLACES, Drilled, drill
 from holdfast.worlds.workers.settings import WorkerSettings
 from holdfast.worlds.workers.trials import BACKENDS, PHASES, Trial, missing, trials

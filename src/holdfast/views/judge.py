@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.errors import ConfigError, UnknownName, nearest
+from holdfast.config.sections import Config
+from holdfast.kit.errors import ConfigError, UnknownName, nearest
 from holdfast.learner.learner import Learner
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.evaluate import HELD_OUT, Evaluation, Summary, evaluation_keys, play_yardsticks, summary
@@ -149,8 +149,8 @@ def _captioned(world: World, act: Act) -> Act:
 
 def film_rom(rom: str | None, inputs: str | None, video: str | None) -> Path:
     """A NES program played by a script of inputs, as a video file."""
+    from holdfast.nes.play import FRAMES_PER_S, play
     from holdfast.views.video import write_video
-    from holdfast.worlds.nes.play import FRAMES_PER_S, play
 
     missing = [word for word, given in (("FILE", rom), ("--inputs", inputs), ("--video", video)) if given is None]
     if rom is None or inputs is None or video is None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import HoldfastError
+from holdfast.kit.errors import HoldfastError
 from holdfast.runs.find import find_runs
 from holdfast.runs.folder import WHOLE, Run, all_runs, is_locked
 from holdfast.runs.reading import read_lines

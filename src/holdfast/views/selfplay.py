@@ -9,7 +9,7 @@ from dataclasses import replace
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.errors import ConfigError, UnknownName, nearest
+from holdfast.kit.errors import ConfigError, UnknownName, nearest
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.certificate import case_of, certify

@@ -11,14 +11,14 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.rollout.evaluate import Summary
 from holdfast.runs.folder import Run
+from holdfast.runs.watch import DuelProgress, Result
+from holdfast.runs.watch import Progress as LoopProgress
 from holdfast.state import State
 from holdfast.views.certificate import print_response
 from holdfast.views.words import duel_line, key_numbers, shares_line, wins_of
-from holdfast.watch import DuelProgress, Result
-from holdfast.watch import Progress as LoopProgress
 
 
 def make_watch(quiet: bool, stream: Any = None) -> Quiet | Plain | LiveView:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from holdfast.errors import ConfigError, SituationError, nearest
+from holdfast.kit.errors import ConfigError, SituationError, nearest
 from holdfast.worlds.lanes import Lanes, make_lanes, random_actions
 from holdfast.worlds.spaces import Continuous, Discrete, MultiDiscrete
 from holdfast.worlds.spec import Episodes, LevelParameter, Plan, Role, RoleBuffers, Situation, WorldSpec, make_buffers

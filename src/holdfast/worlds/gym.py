@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from holdfast.errors import SituationError, SnapshotUnsupported, WorldError
-from holdfast.options import option
+from holdfast.config.options import option
+from holdfast.kit.errors import SituationError, SnapshotUnsupported, WorldError
 from holdfast.worlds.api import ArrayWorld, Role, Situation, WorldSpec
 from holdfast.worlds.gym_draw import rendered, sight_picture
 from holdfast.worlds.gym_lanes import History, LiveLane, Packed, Totals, pack, saved_arrays, split_saved, unpack

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.errors import SituationError
+from holdfast.kit.errors import SituationError
 from holdfast.worlds.gym_make import Environment
 from holdfast.worlds.spaces import Actions, Continuous, Discrete
 

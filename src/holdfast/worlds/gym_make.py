@@ -13,7 +13,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.utils import EzPickle
 
-from holdfast.errors import HoldfastError, MissingPackage, SnapshotUnsupported, UnknownName, WorldError, nearest
+from holdfast.kit.errors import HoldfastError, MissingPackage, SnapshotUnsupported, UnknownName, WorldError, nearest
 from holdfast.worlds.importing import import_path
 
 Environment = gymnasium.Env[Any, Any]

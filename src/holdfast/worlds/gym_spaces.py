@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 
-from holdfast.errors import WorldError
+from holdfast.kit.errors import WorldError
 from holdfast.worlds.spaces import Actions, Continuous, Discrete, MultiDiscrete, Observations
 
 

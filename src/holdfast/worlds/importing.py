@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from holdfast.errors import UnknownName, nearest
+from holdfast.kit.errors import UnknownName, nearest
 
 
 def import_path(path: str) -> Any:

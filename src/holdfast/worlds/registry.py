@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.errors import UnknownName, WorldError, nearest
+from holdfast.kit.errors import UnknownName, WorldError, nearest
 from holdfast.worlds.api import World
 from holdfast.worlds.importing import import_path
 from holdfast.worlds.workers.supervisor import Supervisor, is_supervised
 
 OURS = {
     "template": "holdfast.worlds.template.world:Template",
-    "fish": "holdfast.worlds.fish.world:Fish",
-    "pursuit": "holdfast.worlds.pursuit.world:Pursuit",
-    "mario": "holdfast.worlds.mario.world:Mario",
+    "fish": "holdfast.games.fish.world.fish:Fish",
+    "pursuit": "holdfast.games.pursuit.world.pursuit:Pursuit",
+    "mario": "holdfast.games.mario.world.mario:Mario",
 }
-IN_WORKERS = {"mario": "holdfast.worlds.mario.emulated:EmulatedMario"}  # ours that can run in workers
+IN_WORKERS = {"mario": "holdfast.games.mario.world.emulated:EmulatedMario"}  # ours that can run in workers
 
 
 def _is_foreign(name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.worlds.memory import aligned
+from holdfast.kit.aligned import aligned
 from holdfast.worlds.spaces import Actions, Observations
 
 

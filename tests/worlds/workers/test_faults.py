@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import WorkerFailed
+from holdfast.kit.errors import WorkerFailed
 from holdfast.worlds.workers import markers as marker_file
 from holdfast.worlds.workers.drill import draw_tickets
 from tests.worlds.workers.places import DRILL, living, markers, signal_worker, world, zeros

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
+from holdfast.kit.timing import Clock
 from holdfast.learner.advantages import gae
 from holdfast.rollout.collect import collect
 from holdfast.state import initial_state
-from holdfast.timing import Clock
 from holdfast.worlds.workers.drill import draw_tickets
 from holdfast.worlds.workers.settings import WorkerSettings
 from holdfast.worlds.workers.supervisor import Supervisor

@@ -6,8 +6,8 @@ import json
 import shlex
 from typing import Any, NamedTuple
 
-from holdfast.config import SECTIONS
-from holdfast.options import OptionInfo, options_of
+from holdfast.config.options import OptionInfo, options_of
+from holdfast.config.sections import SECTIONS
 from holdfast.runs.folder import all_runs
 from holdfast.views.report.markup import Html, element, joined, section, table
 from holdfast.views.report.record import Record, options_of_run, read_object

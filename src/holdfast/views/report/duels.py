@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.intervals import wilson
+from holdfast.kit.intervals import wilson
 from holdfast.views.report.axes import Span, short, ticks
 from holdfast.views.report.chart import COLOURS, Chart, Level, Line, draw
 from holdfast.views.report.curves import iterations_shown

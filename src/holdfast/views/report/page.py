@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from holdfast.errors import RunFolderError
+from holdfast.kit.errors import RunFolderError
 from holdfast.runs.checkpoint import write_synced
 from holdfast.views.report.configuration import configuration_section, origin_section
 from holdfast.views.report.curves import curves
@@ -23,8 +23,6 @@ from holdfast.views.report.history import evaluations_section, time_section, tim
 from holdfast.views.report.markup import Html, element, section
 from holdfast.views.report.record import MEDIA, Record, read_record
 from holdfast.views.report.result import heading, missing_note, result_section, tiles
-from holdfast.views.report.school import school_sections
-from holdfast.views.report.stages import stage_sections
 
 LARGEST_EMBEDDED = 8_000_000  # bytes of a video that goes into the page
 REPORT = "report.html"
@@ -48,6 +46,9 @@ def write_report(folder: Path) -> Path:
 
 
 def report_html(record: Record) -> str:
+    from holdfast.games.fish.views.report import school_sections
+    from holdfast.games.mario.views.report import stage_sections
+
     body = element(
         "main",
         heading(record),

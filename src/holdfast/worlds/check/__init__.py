@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from holdfast.errors import SnapshotUnsupported
+from holdfast.kit.errors import SnapshotUnsupported
 from holdfast.worlds.check.episodes import bounds_hold, dead_agents_rest, episodes_end, flags_are_true, numbers_add_up
 from holdfast.worlds.check.lasting import lanes_are_independent, lanes_load, lanes_load_exactly, world_is_restored
 from holdfast.worlds.check.plain import plain_python_agrees

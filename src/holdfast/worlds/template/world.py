@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.compiled import announced, use_threads
-from holdfast.options import option
+from holdfast.config.options import option
+from holdfast.kit.compiled import announced, use_threads
 from holdfast.worlds.api import Act, ArrayWorld, LevelParameter, Role, World, WorldSpec
 from holdfast.worlds.spaces import Discrete, Observations
 from holdfast.worlds.template import rules

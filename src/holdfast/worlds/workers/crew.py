@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from holdfast import errors
-from holdfast.errors import HoldfastError, WorkerFailed
+from holdfast.kit import errors
+from holdfast.kit.errors import HoldfastError, WorkerFailed
 from holdfast.worlds.workers import wire
 from holdfast.worlds.workers.block import Layout, layout_from
 from holdfast.worlds.workers.markers import cut_log, log_tail

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.errors import HoldfastError
+from holdfast.kit.errors import HoldfastError
 from holdfast.worlds.gym import PLAYER, GymSettings
 from holdfast.worlds.workers.drill import draw_tickets
 from holdfast.worlds.workers.settings import WorkerSettings

@@ -41,7 +41,7 @@ def die_with_parent(lifeline: int) -> None:
 @contextlib.contextmanager
 def build_lock(path: str, wait_s: float) -> Iterator[None]:
     """Hold the file's lock; an error if another process keeps it for longer than `wait_s`."""
-    from holdfast.errors import WorkerFailed
+    from holdfast.kit.errors import WorkerFailed
 
     with open(path, "a") as file:
         give_up = time.monotonic() + wait_s

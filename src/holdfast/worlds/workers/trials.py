@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.errors import HoldfastError, MissingPackage, WorldError
+from holdfast.kit.errors import HoldfastError, MissingPackage, WorldError
 from holdfast.worlds.api import World
 from holdfast.worlds.gym import PLAYER, GymSettings
 from holdfast.worlds.workers.settings import WorkerSettings
@@ -121,8 +121,8 @@ class NesPyPool(WorkerPool):
     action = RIGHT_ACTION
 
     def make(self, lanes: int, seed: int) -> World:
-        from holdfast.worlds.mario.emulated import EmulatedMario
-        from holdfast.worlds.mario.settings import MarioSettings
+        from holdfast.games.mario.world.emulated import EmulatedMario
+        from holdfast.games.mario.world.settings import MarioSettings
 
         self.game = EmulatedMario(MarioSettings(backend="nes_py"), lanes, seed, 1, self.supervisor)
         return self.game
@@ -137,9 +137,9 @@ class ConsolePool(Pool):
     frames_per_step = FRAME_SKIP
 
     def build(self, lanes: int, seed: int, folder: Path) -> None:
-        from holdfast.worlds.nes.cartridge import load_rom
-        from holdfast.worlds.nes.console import Console
-        from holdfast.worlds.nes.rivals import mario_rom
+        from holdfast.nes.cartridge import load_rom
+        from holdfast.nes.console import Console
+        from holdfast.nes.rivals import mario_rom
 
         path = mario_rom()
         if path is None:

@@ -1,0 +1,162 @@
+"""The rehearsal of self-play: the real engine at toy scale, with counts of evaluations and one sick update injected.
+
+Nothing else is changed: every advance, regress, rollback, draw, anchor and bonus comes from the code of the run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import replace
+from typing import Any
+
+from holdfast.config.sections import Config
+from holdfast.learner.update import UpdateResult
+from holdfast.runs.rehearse import Company
+from holdfast.runs.watch import Watch
+from holdfast.selfplay.arena import Arena
+from holdfast.selfplay.duel import Duel
+from holdfast.selfplay.ending import finish_is_due
+from holdfast.selfplay.judging import Judgement, questions_of
+from holdfast.selfplay.levels import DISCRETE
+from holdfast.selfplay.rehearsal_features import WARMUP_TURN, duel_features
+from holdfast.selfplay.sequential import ask
+from holdfast.selfplay.settings import LeagueConfig, LevelsConfig, ResponseConfig
+from holdfast.selfplay.side import Side
+from holdfast.selfplay.state import exercised
+
+DUEL_STEPS, WIDTH, WINDOW = 12, 16, 20
+MET = 16  # earlier policies in a turn
+AFTER = 8  # iterations after the last forced event
+FINISH = 3  # iterations of the finish, if it has all of its time
+FEW_WINS, OFTEN, ENOUGH = 0.5, 0.8, 0.7  # what evaluations find in turn, and what ends the finish
+TESTED = 100  # duels of each challenger
+
+
+def duel_company(watch: Watch) -> Company:
+    return Company(shrink, lambda mini, run: RehearsedDuel(mini, run, watch), duel_features)
+
+
+# --- the miniature ---------------------------------------------------------------------------------------------------
+
+
+def shrink(whole: Config, mini: Config) -> Config:
+    """Duels of some steps, one rollout per turn, every threshold in reach."""
+    rollout = mini.rollout.lanes * mini.rollout.steps
+    world = mini.world
+    if any(item.name == "max_steps" for item in dataclasses.fields(world)):
+        world = replace(world, max_steps=min(world.max_steps, DUEL_STEPS))
+    duel = replace(
+        mini.duel,
+        turn_steps=rollout * (WARMUP_TURN if mini.duel.warmup else 1),
+        max_turns=0,
+        cold_start_steps=rollout,
+        warm_start_steps=rollout,
+        mask_steps=4 * rollout if mini.duel.mask_steps else 0,
+        boost_turns=min(mini.duel.boost_turns, 2),
+        generations=min(mini.duel.generations, 2),
+        generation_share=1.0 - 3.0 / _end(mini) if mini.duel.generations > 1 else 0.0,
+        sharpen_share=2.0 / _end(mini) if mini.duel.sharpen_share > 0.0 else 0.0,
+        finish_share=FINISH / _end(mini) if mini.duel.finish_share > 0.0 else 0.0,
+        finish_until=ENOUGH if mini.duel.finish_until > 0.0 else 0.0,
+        force_switch_every=min(mini.duel.force_switch_every, 2 * rollout),
+        force_first_switch=min(mini.duel.force_first_switch, rollout),
+    )
+    health = replace(mini.health, window=WINDOW, ring_every=1, cooldown=0)
+    return replace(
+        mini,
+        world=world,
+        policy=replace(mini.policy, hidden=(WIDTH, WIDTH)),
+        levels=_two_levels(mini.levels),
+        duel=duel,
+        health=health,
+        ewc=replace(mini.ewc, samples=min(mini.ewc.samples, 32)),
+        league=_often(mini.league, rollout),
+        response=_tested_once_more(mini, rollout),
+        run=replace(mini.run, iterations=_end(mini)),
+    )
+
+
+def _tested_once_more(mini: Config, rollout: int) -> ResponseConfig:
+    """Challengers of one rollout, and a further round of each kind there is: of two iterations, and the whole anew."""
+    share, mends = min(1.0, 2.0 / _end(mini)), min(mini.response.mends, 1)
+    small = replace(mini.response, midway=False, steps=rollout, duels=TESTED, pass_gap=1.0)
+    return replace(small, rounds=min(mini.response.rounds, 1 + mends), mends=mends, round_share=share)
+
+
+def _often(league: LeagueConfig, rollout: int) -> LeagueConfig:
+    """Every turn is offered, all may be met, and every second iteration has its challengers, of one rollout."""
+    every = min(league.challenge_every, 2)
+    active = max(league.active, MET) if league.size > 0 else league.active
+    return replace(league, offer_every=1, active=active, challenge_every=every, challenge_steps=rollout)
+
+
+def _two_levels(levels: LevelsConfig) -> LevelsConfig:
+    """The first and the last level, or the last two: at the top the first role may win without advancing."""
+    if levels.kind == "smooth":
+        return replace(levels, increment=max(levels.final_max - levels.start_max, levels.increment), start_level=0)
+    return replace(levels, start_level=len(DISCRETE) - 2) if levels.kind == "discrete" else levels
+
+
+def _phases(config: Config) -> tuple[int, int, int]:
+    """Iterations at which the role falls ill, until which evaluations ask to advance, and until which to go down."""
+    sick = len(exercised(config)) + 1
+    needed = max(config.levels.consecutive, config.levels.min_evaluations) + 2  # a plateau needs three and its streak
+    up = sick + needed + 1
+    return sick, up, up + config.levels.regress_patience + 2
+
+
+def _end(config: Config) -> int:
+    sick, _, down = _phases(config)
+    return (down if config.levels.kind != "none" else sick) + AFTER
+
+
+class RehearsedDuel(Duel):
+    """The run itself, with two things injected."""
+
+    def judge_now(self, level: int) -> Judgement:
+        """The duels are played; only their count is another."""
+        found = super().judge_now(level)
+        rate = self._wanted_rate()
+        duels = 100 if self.config.duel.test == "point" else 4096
+        wins, asked = round(rate * duels), questions_of(self.config)
+        answers = ask(asked, [wins], [duels])
+        if self.config.duel.test == "point":
+            answers = {question.name: question.by_point(wins, duels) for question in asked}
+        panel = {name: (count // 2, count) for name, (_, count) in found.panel.items()}
+        return replace(found, wins=wins, duels=duels, answers=answers, panel=panel)
+
+    def tests_last(self, found: Judgement) -> bool:
+        """Wherever its levels have gone."""
+        return self.config.response.certify
+
+    def is_accepted(self, certificate: dict[str, Any]) -> bool:
+        """Never before the first of its further rounds."""
+        return super().is_accepted(certificate) and self.state.book.rounds == self.config.response.rounds
+
+    def is_outdone(self, facts: dict[str, Any]) -> bool:
+        """Whatever a challenger of one rollout can do."""
+        return True
+
+    def alarms_of(self, found: Judgement, roles: tuple[str, str]) -> list[str]:
+        """Twelve steps of play look like nothing."""
+        return []
+
+    def _wanted_rate(self) -> float:
+        sick, up, down = _phases(self.config)
+        iteration, levels = self.state.counts.iteration, self.config.levels
+        if iteration <= sick:
+            return 0.6  # neither balanced nor often enough
+        if levels.kind == "none" or iteration > down:
+            if self.state.book.finish_at is None and finish_is_due(self.state):
+                return FEW_WINS
+            return OFTEN if iteration % 2 else FEW_WINS  # wide enough for a boost, then narrow enough for damping
+        if iteration <= up:
+            return {"capture": (levels.capture_threshold + 1.0 - levels.min_escape) / 2.0}.get(levels.advance, 0.5)
+        return 1.0
+
+    def _update(self, side: Side, arena: Arena, scale: float) -> tuple[UpdateResult | None, dict[str, float | int]]:
+        """One update of a playing role, and one of an exercise, count as not finite."""
+        result, facts = super()._update(side, arena, scale)
+        ill = self.state.counts.iteration + 1 == _phases(self.config)[0]
+        first_exercise = self.state.counts.iteration == 0 and bool(self.state.exercises)
+        return (None if ill or first_exercise else result), facts
