@@ -27,7 +27,8 @@ def test_the_published_gate_is_told_to_be_shut_and_why(capsys: pytest.CaptureFix
 
 def test_the_preset_holds_the_published_settings() -> None:
     config, published = load_config("fish-v42")[0], imported("v42")
-    assert config.gate == published.gate and config.density == published.density and config.boost == published.boost
+    assert config.gate == published.gate
+    assert config.own["density"] == published.density and config.own["boost"] == published.boost
     assert config.schedule == published.schedule
     assert config.deck.force_reset_steps == published.deck.force_reset_steps and config.deck.share == 1.0
     for name, value in published.options.items():

@@ -17,8 +17,8 @@ from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.overlap import Collector, share_threads
 from holdfast.state import initial_state
+from holdfast.worlds.registry import OURS, make_world, own_game, world_class
 
-WORLDS = {"template": 1, "fish": 25}  # with their agents
 SIZES = ((64, 32), (64, 128), (512, 32))  # lanes, steps
 PARTS = 4  # minibatches per epoch
 
@@ -26,7 +26,8 @@ PARTS = 4  # minibatches per epoch
 def bench_overlap(repeats: int) -> dict[str, Any]:
     """Agent-steps per second of each setting, and what overlap gains."""
     found: dict[str, Any] = {}
-    for world, agents in WORLDS.items():
+    for world in ("template", *(name for name in OURS if own_game(name).speeds)):
+        agents = make_world(world, world_class(world).Settings(), 1, 0).spec.roles[0].agents
         for lanes, steps in SIZES:
             name = f"{world}_{lanes}x{steps}"
             rows = lanes * steps * agents

@@ -27,11 +27,7 @@ Every option of docs/config.md can be set with --section.key value, names in ful
 Exit status: 0 done, 1 failed, 2 bad input, 130/143 interrupted (state saved)."""
 
 
-DOCTORS = {  # `doctor nes`, `doctor backends`, `doctor mario`
-    "nes": "doctor-nes",
-    "backends": "doctor-backends",
-    "mario": "doctor-mario",
-}
+DOCTORS = {"nes": ["doctor-nes"], "backends": ["doctor-backends"]}  # further ones are of games: `doctor GAME`
 
 
 Call = Callable[[argparse.Namespace, list[str]], int]
@@ -64,8 +60,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(words: list[str]) -> int:
     parser = make_parser()
-    if words[:1] == ["doctor"] and words[1:2] and words[1] in DOCTORS:
-        words = [DOCTORS[words[1]], *words[2:]]  # verbs of their own: `doctor` alone takes options with free values
+    if words[:1] == ["doctor"] and words[1:2] and (own := _own_doctor(words[1])):
+        words = [*own, *words[2:]]  # verbs of their own: `doctor` alone takes options with free values
     first = next((word for word in words if not word.startswith("-")), None)
     if first is not None and first not in VERBS:
         raise ConfigError([f"no verb {first!r}{nearest(first, list(VERBS))}; there are {', '.join(VERBS)}"])
@@ -77,6 +73,14 @@ def run(words: list[str]) -> int:
         raise ConfigError([f"holdfast {namespace.verb} does not know {word!r}" for word in rest])
     call: Call = namespace.call
     return call(namespace, rest)
+
+
+def _own_doctor(name: str) -> list[str]:
+    from holdfast.worlds.registry import own_game
+
+    if name.startswith("-"):
+        return []
+    return DOCTORS.get(name) or (["doctor-game", name] if own_game(name).proofs is not None else [])
 
 
 def make_parser() -> cli_words.Parser:
@@ -111,11 +115,12 @@ def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.curriculum.feasible import check_run, refuse_infeasible
     from holdfast.runs.folder import command_line, create_run
     from holdfast.train import train
+    from holdfast.worlds.registry import game_of
 
-    if config.series.enabled:
-        from holdfast.games.mario.views.series import show_series
-
-        return show_series(config, arguments)
+    game = game_of(config)
+    campaign = game.campaign(config) if game.campaign is not None else None
+    if campaign is not None:
+        return campaign(arguments)
     report = check_run(config)
     refuse_infeasible(config, report)
     run = create_run(config, arguments.target, command_line())
@@ -166,12 +171,14 @@ def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -
 
 
 def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.games.mario.views.levels import judge_levels, levels_table
     from holdfast.views.judge import find_policy, judge
+    from holdfast.worlds.registry import game_of
 
     kept = find_policy(arguments.run, arguments.root)
     scores, score_name = judge(kept, arguments.checkpoint, arguments.episodes, arguments.sampled)
-    levels = judge_levels(kept, arguments.checkpoint, arguments.episodes, arguments.sampled)
+    game = game_of(kept.config)
+    given = (kept, arguments.checkpoint, arguments.episodes, arguments.sampled)
+    levels = game.stage_rows(*given) if game.stage_rows is not None else []
     if arguments.json:
         found: dict[str, Any] = {"score": score_name, "policies": {name: s._asdict() for name, s in scores.items()}}
         print(json.dumps({**found, "levels": [row._asdict() for row in levels]} if levels else found))
@@ -181,8 +188,8 @@ def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
         from holdfast.views.terminal import scores_table
 
         Console().print(scores_table(scores, score_name))
-        if levels:
-            Console().print(levels_table(levels))
+        if levels and game.stage_table is not None:
+            Console().print(game.stage_table(levels))
     return 0
 
 
@@ -263,14 +270,15 @@ def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 def _write_report(run: Any, all_films: bool = False) -> Any:
     """The page with films of the worst episodes, and all metrics as one table for other programs."""
-    from holdfast.games.fish.views.films import film_worst, training_curve
     from holdfast.runs.tables import write_table
     from holdfast.views.report import write_report
+    from holdfast.worlds.registry import own_game
 
     if run.describe()["config"].get("metrics", {}).get("parquet", True):
         write_table(run.folder)
-    film_worst(run.folder, all_films)
-    training_curve(run.folder)
+    game = own_game(run.describe()["config"].get("world", {}).get("name"))
+    if game.pictures is not None:
+        game.pictures(run.folder, all_films)
     return write_report(run.folder)
 
 
@@ -304,10 +312,10 @@ def deck_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return harvest_deck(arguments) if arguments.action == "harvest" else show_deck(arguments)
 
 
-def doctor_mario_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.views.doctor import doctor_mario
+def doctor_game_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.doctor import doctor_game
 
-    return doctor_mario(arguments.rom, arguments.json)
+    return doctor_game(arguments.game, arguments.rom, arguments.json)
 
 
 def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
@@ -315,8 +323,8 @@ def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
     if arguments.repeats < 1:
         raise ConfigError([f"--repeats {arguments.repeats}: must be at least 1"])
-    if arguments.part not in ("nes", "mario") and (arguments.blocks or arguments.rom):
-        raise ConfigError(["--rom and --blocks go with: holdfast bench nes, or mario"])
+    if arguments.part in ("train", "world", "overlap") and (arguments.blocks or arguments.rom):
+        raise ConfigError(["--rom and --blocks go with: holdfast bench nes, or a game of it"])
     return bench(arguments)
 
 
@@ -356,8 +364,8 @@ VERBS = {
     "report": Verb("write a run's report.html", cli_words.report, report_verb),
     "runs": Verb("list the runs", cli_words.runs, runs_verb),
     "doctor": Verb(
-        "prove that the installation, a world, the NES (doctor nes), workers (doctor backends) or the game "
-        "(doctor mario) keep their promises",
+        "prove that the installation, a world, the NES (doctor nes), workers (doctor backends) or a game "
+        "(doctor GAME) keep their promises",
         cli_words.doctor,
         doctor_verb,
         takes_options=True,
@@ -369,9 +377,7 @@ VERBS = {
     "deck": Verb(
         "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", cli_words.deck, deck_verb
     ),
-    "doctor-mario": Verb(
-        "prove that Super Mario Bros is read right on this machine", cli_words.doctor_mario, doctor_mario_verb
-    ),
+    "doctor-game": Verb("prove that a game is read right on this machine", cli_words.doctor_game, doctor_game_verb),
     "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb),
 }
 

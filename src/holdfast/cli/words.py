@@ -72,7 +72,9 @@ def play(verb: Parser) -> None:
     verb.add_argument("--inputs", metavar="SCRIPT", help="with `play rom`: a file of lines such as `120 RIGHT+B`")
     verb.add_argument("--video", metavar="FILE", help=".mp4 or .gif (default: play.mp4 in the run's media folder)")
     verb.add_argument("--episode", type=int, default=0, help="which of the held-out episodes (default 0)")
-    verb.add_argument("--stage", help="with mario: the stage to play, for example 1-1 (default: one of the run's)")
+    verb.add_argument(
+        "--stage", help="in a game of stages: the one to play, for example 1-1 (default: one of the run's)"
+    )
     verb.add_argument("--level", help="with self-play: top, or the number of a level (default: the world as set)")
     verb.add_argument("--policy", default="learned", help="learned, or the name of a yardstick")
     verb.add_argument("--fps", type=int, default=20, help="pictures per second (default 20)")
@@ -152,19 +154,22 @@ def doctor_nes(verb: Parser) -> None:
     verb.add_argument("--json", action="store_true", help="print a JSON list")
 
 
-def doctor_mario(verb: Parser) -> None:
+def doctor_game(verb: Parser) -> None:
+    verb.add_argument("game", metavar="GAME")
     verb.add_argument(
-        "--rom", metavar="FILE", default="", help="the ROM (default: look for it; own: the test cartridge)"
+        "--rom", metavar="FILE", default="", help="the game's ROM (default: look for it; own: the test cartridge)"
     )
     verb.add_argument("--json", action="store_true", help="print a JSON list")
 
 
 def bench(verb: Parser) -> None:
-    parts = ["train", "world", "overlap", "nes", "mario"]
+    from holdfast.worlds.registry import OURS
+
+    parts = ["train", "world", "overlap", "nes", *OURS]
     verb.add_argument("part", choices=parts, help="PPO end to end; kernels; collecting in a thread; emulators; a game")
     verb.add_argument("--json", action="store_true", help="print one JSON object")
     verb.add_argument("--repeats", type=int, default=5, help="rounds, contenders taking turns (default 5)")
-    verb.add_argument("--rom", metavar="FILE", help="with nes, mario: the program (default: the installed game)")
+    verb.add_argument("--rom", metavar="FILE", help="with nes and its games: the program (default: the installed game)")
     verb.add_argument("--blocks", action="store_true", help="also with the ROM's own hot code compiled")
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from holdfast.config.options import allows
-from holdfast.config.sections import Config, flat, known_options
+from holdfast.config.sections import Config, flat, options_known
 from holdfast.kit.errors import ConfigError
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.engine import obstacles
 from holdfast.learner.schedules import LONGEST_WARMUP, rises_again
 from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
+from holdfast.worlds.game import Game
+from holdfast.worlds.registry import game_of
 from holdfast.worlds.spaces import HISTORY, LIDAR, Grid
 
 SMALLEST = {"pixels-small": 20}  # side of a picture in pixels; padding lets the other networks see any size
@@ -17,7 +19,7 @@ SMALLEST = {"pixels-small": 20}  # side of a picture in pixels; padding lets the
 
 def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, str]) -> list[str]:
     """Options set on purpose that nothing reads while another option (or a fact about the world) is as it is."""
-    values, known = {**flat(config), **facts}, known_options(type(config.world))
+    values, known = {**flat(config), **facts}, options_known(config)
     problems = []
     for key in sorted(explicit):
         only = known[key].only
@@ -36,71 +38,36 @@ def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, st
 
 
 ALWAYS_READ = ("gate.enabled", "harvest.enabled", "deck.stages", "deck.force_reset_steps", "deck.replay_count")
-STAGE_SECTIONS = ("starts", "bootstrap", "adaptive")
-SCHOOL_SECTIONS = ("schedule", "density", "boost", "gate", "deck", "harvest")
+CURRICULUM = ("schedule", "gate", "deck", "harvest", "starts", "adaptive")  # tools that a game's curriculum may use
 
 
-def idle_curriculum(config: Config, explicit: frozenset[str]) -> list[str]:
+def idle_curriculum(config: Config, explicit: frozenset[str], game: Game) -> list[str]:
     """Options of the curriculum set on purpose while the part they belong to is not in use."""
     reasons = {
-        "density": "without schedule.phases" if not config.schedule.phases else "",
-        "boost": "without schedule.phases" if not config.schedule.phases else "",
         "gate": "while gate.enabled is false" if not config.gate.enabled else "",
         "deck": "without deck.stages" if not config.deck.stages else "",
         "harvest": "while harvest.enabled is false" if not config.harvest.enabled else "",
     }
-    if config.world_name != "fish":
-        reasons = dict.fromkeys(SCHOOL_SECTIONS, f"in world {config.world_name}, only in fish")
-    elif config.schedule.phases and config.world.reward != "classic":
-        reasons["density"] = f"while world.reward is {config.world.reward}, only with classic"
-    if config.world_name != "mario":
-        reasons |= dict.fromkeys(STAGE_SECTIONS, f"in world {config.world_name}, only in mario")
+    reasons |= {name: f"in world {config.world_name}" for name in CURRICULUM if name not in game.uses}
     problems = []
     for key in sorted(explicit):
-        reason = reasons.get(key.partition(".")[0])
-        if reason and (key not in ALWAYS_READ or config.world_name != "fish"):
+        section = key.partition(".")[0]
+        reason = reasons.get(section)
+        if reason and (key not in ALWAYS_READ or section not in game.uses):
             problems.append(f"{key} has no effect {reason}: remove it")
     return problems
-
-
-def curriculum_problems(config: Config, explicit: frozenset[str]) -> list[str]:
-    if config.world_name == "mario":
-        from holdfast.games.mario.checks import stage_problems
-
-        return stage_problems(config, explicit)
-    if config.world_name != "fish":
-        return []
-    from holdfast.games.fish.question import school_problems
-
-    return school_problems(config)
 
 
 def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpec) -> None:
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
     roles = [as_chosen(role, config.policy) for role in spec.roles]
     problems = [problem for role in roles for problem in _role_problems(config, explicit, role)]
-    problems += idle_curriculum(config, explicit) + curriculum_problems(config, explicit) + _series_problems(config)
+    game = game_of(config)
+    problems += idle_curriculum(config, explicit, game)
+    problems += game.check(config, explicit) if game.check is not None else []
     problems += duel_problems(config, explicit, spec) + _learner_problems(config)
     if problems:
         raise ConfigError(list(dict.fromkeys(problems)))
-
-
-def _series_problems(config: Config) -> list[str]:
-    if not config.series.enabled:
-        return []
-    from holdfast.games.mario.world.stages import STAGES
-
-    problems = []
-    if config.world_name != "mario":
-        problems.append(f"series.enabled = true needs a world of stages; {config.world_name} has none")
-    else:
-        unknown = [stage for stage in config.series.stages if stage not in STAGES]
-        problems += [f"series.stages: there is no stage {stage}, only 1-1 to 8-4" for stage in unknown]
-    if config.evaluation.every == 0:
-        problems.append(
-            "series.enabled = true keeps the policy that did best in evaluations: evaluation.every must be 1 or more"
-        )
-    return problems
 
 
 def _learner_problems(config: Config) -> list[str]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from holdfast.config.checks import without_effect
 from holdfast.config.options import from_text, from_toml, kind_name, out_of_bounds
 from holdfast.config.presets import find_target
-from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for
-from holdfast.games.mario.bootstrap import BUNDLE
+from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
 from holdfast.kit.errors import ConfigError, nearest
 from holdfast.learner.precision import chosen_precision
 from holdfast.worlds.workers.settings import LANES as WORKER_LANES
@@ -48,9 +48,9 @@ def parse_overrides(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
 class _Reader:
     """Gathers values and problems of one configuration."""
 
-    def __init__(self, world_settings: type) -> None:
-        self.sections = sections_for(world_settings)
-        self.known = known_options(world_settings)
+    def __init__(self, sections: Mapping[str, type]) -> None:
+        self.sections = sections
+        self.known = known_options(sections)
         self.values: dict[str, Any] = {}
         self.problems: list[str] = []
 
@@ -157,16 +157,20 @@ def _read(
     from holdfast.worlds.registry import world_class
 
     backend = texts.get("world.backend", _given(table, "world", "backend"))
-    reader = _Reader(world_class(world_name, foreign=backend == "workers" and ":" in world_name).Settings)
+    world = world_class(world_name, foreign=backend == "workers" and ":" in world_name)
+    reader = _Reader(sections_for(world.Settings, world.game.sections))
     reader.problems += problems
     reader.take_table(table, where)
     for key, text in texts.items():
         reader.take(key, text, "command line", is_text=True)
     explicit = frozenset(texts) & reader.known.keys() if complete else frozenset(reader.values)
-    if reader.values.get("bootstrap.enabled"):
-        known = {key: value for key, value in BUNDLE.items() if key in reader.known}
-        reader.values = {**known, **reader.values}
-    config = Config(world_name, **{name: reader.section(name) for name in reader.sections})
+    for switch, implied in world.game.implied.items():
+        if reader.values.get(switch):
+            known = {key: value for key, value in implied.items() if key in reader.known}
+            reader.values = {**known, **reader.values}
+    read = {name: reader.section(name) for name in reader.sections}
+    own = {name: read.pop(name) for name in world.game.sections}
+    config = Config(world_name, **read, own=own)
     explicit -= _overruled(reader, frozenset(texts))
     problems = reader.problems + without_effect(config, explicit, {}) + _evaluation_problems(config)
     if config.rollout.overlap and config.rollout.lag == 0 and (complete or "rollout.lag" in explicit):
@@ -209,22 +213,17 @@ def resolved(config: Config, lanes: int) -> Config:
 
 
 def _evaluation_problems(config: Config) -> list[str]:
-    """World settings of evaluations and options of a series' stages are read like any other option."""
-    reader = _Reader(type(config.world))
+    """World settings of evaluations are read like any other option."""
+    reader = _Reader({name: type(value) for name, value in values_of(config).items()})
     for key, value in config.evaluation.world.items():
         reader.take(f"world.{key}", value, "evaluation.world", is_text=False)
-    problems = list(reader.problems)
-    for stage, options in config.series.stages.items():
-        try:
-            with_options(config, options, f"series.stages, stage {stage}")
-        except ConfigError as error:
-            problems += error.problems
-    return problems
+    return list(reader.problems)
 
 
 def with_options(config: Config, options: Any, where: str) -> Config:
     """The configuration with some options changed, given by their full names; ConfigError names what is wrong."""
-    reader = _Reader(type(config.world))
+    values = values_of(config)
+    reader = _Reader({name: type(value) for name, value in values.items()})
     if not isinstance(options, dict):
         raise ConfigError([f"{where}: must be a table of options, not {options!r}"])
     for key, value in options.items():
@@ -235,8 +234,9 @@ def with_options(config: Config, options: Any, where: str) -> Config:
         sections.setdefault(section, {})[name] = value
     problems = list(reader.problems)
     if not problems:
-        replaced = {name: dataclasses.replace(getattr(config, name), **some) for name, some in sections.items()}
-        config = dataclasses.replace(config, **replaced)
+        replaced = {name: dataclasses.replace(values[name], **some) for name, some in sections.items()}
+        own = {**config.own, **{name: replaced.pop(name) for name in config.own if name in replaced}}
+        config = dataclasses.replace(config, **replaced, own=own)
         problems += [f"{where}: {text}" for text in without_effect(config, frozenset(reader.values), {})]
     if problems:
         raise ConfigError(problems)

@@ -6,19 +6,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from holdfast.config.options import MORE_THAN_0, OptionInfo, option, options_of
+from holdfast.curriculum.adaptive import AdaptiveSettings
 from holdfast.curriculum.deck_spec import DeckSettings
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.harvest_settings import HarvestSettings
 from holdfast.curriculum.schedule import ScheduleSettings
-from holdfast.games.fish.boost import BoostSettings
-from holdfast.games.fish.density import DensitySettings
-from holdfast.games.mario.adaptive import AdaptiveSettings
-from holdfast.games.mario.bootstrap import BootstrapRules
-from holdfast.games.mario.starts import StartsSettings
+from holdfast.curriculum.starts import StartsSettings
+from holdfast.kit.errors import ConfigError
 from holdfast.selfplay.settings import (
     SELFPLAY_SECTIONS,
     DuelConfig,
@@ -31,6 +30,7 @@ from holdfast.selfplay.settings import (
 )
 from holdfast.worlds.workers.settings import WorkerSettings
 
+Section = TypeVar("Section")
 FORMAT = 1  # raised when an older Holdfast could no longer read a run's configuration
 
 
@@ -252,29 +252,6 @@ class RunConfig:
     allow_slow: bool = option(False, "train also what is hopelessly slow on this machine", free=True)
 
 
-SERIES = ("series.enabled", (True,))
-
-
-@dataclass(frozen=True)
-class SeriesConfig:
-    """Several runs, one after the other: a policy for each stage of a game."""
-
-    enabled: bool = option(False, "one run for each of world.stages, in their order; done again, it goes on")
-    rounds: int = option(2, "runs that a stage may have until one reaches the goal", low=1, high=20, only=SERIES)
-    growth: float = option(
-        2.0, "length of a stage's next run, as a multiple of its last", low=1.0, high=8.0, only=SERIES
-    )
-    goal: float = option(0.9, "share of cleared episodes with which a stage is solved", low=0.0, high=1.0, only=SERIES)
-    episodes: int = option(100, "held-out episodes that each policy is judged on", low=1, only=SERIES)
-    go_on: bool = option(
-        True, "a stage's next run begins with its best policy, if that cleared the stage at all", only=SERIES
-    )
-    results: str = option("", "folder of the table and the weights; empty: beside the runs", only=SERIES)
-    stages: dict[str, Any] = option(
-        {}, 'options of single stages, as {"8-4": {"world.actions": "complex"}}', only=SERIES
-    )
-
-
 @dataclass(frozen=True)
 class Config:
     """Everything a run depends on."""
@@ -287,13 +264,10 @@ class Config:
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     schedule: ScheduleSettings = field(default_factory=ScheduleSettings)
-    density: DensitySettings = field(default_factory=DensitySettings)
-    boost: BoostSettings = field(default_factory=BoostSettings)
     gate: GateSettings = field(default_factory=GateSettings)
     deck: DeckSettings = field(default_factory=DeckSettings)
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
     starts: StartsSettings = field(default_factory=StartsSettings)
-    bootstrap: BootstrapRules = field(default_factory=BootstrapRules)
     adaptive: AdaptiveSettings = field(default_factory=AdaptiveSettings)
     duel: DuelConfig = field(default_factory=DuelConfig)
     levels: LevelsConfig = field(default_factory=LevelsConfig)
@@ -307,7 +281,16 @@ class Config:
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     run: RunConfig = field(default_factory=RunConfig)
     workers: WorkerSettings = field(default_factory=WorkerSettings)
-    series: SeriesConfig = field(default_factory=SeriesConfig)
+    own: Mapping[str, Any] = field(default_factory=dict)  # the sections that the game brings, by name
+
+    def section(self, kind: type[Section]) -> Section:
+        """The settings of a section that the game brings."""
+        return next(value for value in self.own.values() if type(value) is kind)
+
+    def with_section(self, changed: Any) -> Config:
+        """The same configuration with one of the game's own sections changed."""
+        name = next(name for name, value in self.own.items() if type(value) is type(changed))
+        return dataclasses.replace(self, own={**self.own, name: changed})
 
     @property
     def evaluation_world(self) -> Any:
@@ -322,13 +305,10 @@ SECTIONS: dict[str, type] = {
     "replay": ReplayConfig,
     "evaluation": EvaluationConfig,
     "schedule": ScheduleSettings,
-    "density": DensitySettings,
-    "boost": BoostSettings,
     "gate": GateSettings,
     "deck": DeckSettings,
     "harvest": HarvestSettings,
     "starts": StartsSettings,
-    "bootstrap": BootstrapRules,
     "adaptive": AdaptiveSettings,
     **SELFPLAY_SECTIONS,
     "checkpoint": CheckpointConfig,
@@ -336,39 +316,51 @@ SECTIONS: dict[str, type] = {
     "memory": MemoryConfig,
     "run": RunConfig,
     "workers": WorkerSettings,
-    "series": SeriesConfig,
 }
 
 
-def sections_for(world_settings: type) -> dict[str, type]:
-    return {"world": world_settings, **SECTIONS}
+def sections_for(world_settings: type, own: Mapping[str, type]) -> dict[str, type]:
+    """All sections of a run's configuration: the world's, the core's and those that the game brings."""
+    taken = sorted(own.keys() & {"world", *SECTIONS})
+    if taken:
+        raise ConfigError([f"the game brings a section [{name}], which the core has already" for name in taken])
+    return {"world": world_settings, **SECTIONS, **own}
 
 
-def known_options(world_settings: type) -> dict[str, OptionInfo]:
+def known_options(sections: Mapping[str, type]) -> dict[str, OptionInfo]:
     """Every option by its dotted name."""
-    sections = sections_for(world_settings).items()
-    return {f"{section}.{info.name}": info for section, kind in sections for info in options_of(kind)}
+    return {f"{name}.{info.name}": info for name, kind in sections.items() for info in options_of(kind)}
+
+
+def values_of(config: Config) -> dict[str, Any]:
+    """The settings of every section by its name."""
+    core = {name: getattr(config, name) for name in ("world", *SECTIONS)}
+    return {**core, **config.own}
+
+
+def options_known(config: Config) -> dict[str, OptionInfo]:
+    return known_options({name: type(value) for name, value in values_of(config).items()})
 
 
 def flat(config: Config) -> dict[str, Any]:
     """Every option's value by its dotted name."""
     table = {"world.name": config.world_name}
-    for section in sections_for(type(config.world)):
-        for item in dataclasses.fields(getattr(config, section)):
-            table[f"{section}.{item.name}"] = getattr(getattr(config, section), item.name)
+    for section, settings in values_of(config).items():
+        for item in dataclasses.fields(settings):
+            table[f"{section}.{item.name}"] = getattr(settings, item.name)
     return table
 
 
 def to_json(config: Config) -> dict[str, Any]:
-    """For the run folder; `config_reading.from_json` reads it back."""
+    """For the run folder; `reading.from_json` reads it back."""
     table: dict[str, Any] = {"format": FORMAT}
-    for section in sections_for(type(config.world)):
-        table[section] = dataclasses.asdict(getattr(config, section))
+    for section, settings in values_of(config).items():
+        table[section] = dataclasses.asdict(settings)
     table["world"] = {"name": config.world_name, **table["world"]}
     return table
 
 
 def changes_learning(config: Config, changed: frozenset[str]) -> list[str]:
     """Those of the changed options that would change what is learned."""
-    known = known_options(type(config.world))
+    known = options_known(config)
     return sorted(key for key in changed if not known[key].free)

@@ -6,15 +6,10 @@ from pathlib import Path
 
 from holdfast.config.sections import Config
 from holdfast.curriculum.live import Append, Curriculum, Tell
+from holdfast.worlds.registry import game_of
 
 
 def make_curriculum(config: Config, folder: Path, tell: Tell, append: Append) -> Curriculum:
-    if config.world_name == "fish":
-        from holdfast.games.fish.school import SchoolCurriculum
-
-        return SchoolCurriculum(config, folder, tell, append)
-    if config.world_name == "mario":
-        from holdfast.games.mario.stages import StageCurriculum
-
-        return StageCurriculum(config, folder, tell)
-    return Curriculum()
+    game = game_of(config)
+    made: Curriculum = game.curriculum(config, folder, tell, append) if game.curriculum is not None else Curriculum()
+    return made

@@ -20,11 +20,12 @@ from holdfast.kit.timing import Clock
 from holdfast.runs.board import Board
 from holdfast.runs.heartbeat import Pulse, utc
 from holdfast.runs.hints import Advisor, Facts, Hint
-from holdfast.runs.metrics import ALL_METRICS, MetricsWriter, known_names
+from holdfast.runs.metrics import DUEL_METRICS, METRICS, MetricsWriter, known_names
 from holdfast.runs.monitor import Monitor
 from holdfast.runs.streams import Rotation, Stream, cut_back, end_of
 from holdfast.runs.tables import LATEST, write_rows
 from holdfast.worlds.api import Episodes, WorldSpec
+from holdfast.worlds.registry import game_of
 
 CUT_AT_RESUME = ("metrics.jsonl", "episodes.jsonl", "timing.jsonl")
 PARQUET_EVERY_S = 10.0  # writing one takes 5 ms
@@ -68,11 +69,14 @@ class Recorder:
         config = self.config.metrics
         wanted = [name for name in CUT_AT_RESUME if config.episodes or name != "episodes.jsonl"]
         self.kept |= {name: self._stream(name) for name in wanted}
-        names = known_names(ALL_METRICS, [role.name for role in spec.roles], list(spec.columns))
+        table = (*METRICS, *DUEL_METRICS, *game_of(self.config).metrics)
+        names = known_names(table, [role.name for role in spec.roles], list(spec.columns))
         board = Board(self.folder / "tensorboard", agent_steps + 1) if self.config.run.tensorboard else None
         self.metrics = MetricsWriter(self.kept["metrics.jsonl"], names, board)
         if config.hints:
-            self.advisor = Advisor(Facts.of(self.config, spec), config.hint_cooldown, advice)
+            further = game_of(self.config).hints
+            rules = further() if further is not None else ()
+            self.advisor = Advisor(Facts.of(self.config, spec), config.hint_cooldown, advice, rules)
             self.advisor.read(self.folder)
 
     def write(self, metrics: Row, timing: Row, episodes: Episodes | None) -> list[Hint]:

@@ -6,6 +6,7 @@ from holdfast.config.sections import Config
 from holdfast.runs.rehearse import Company, Rehearsal, rehearse
 from holdfast.runs.watch import Watch
 from holdfast.train import Training
+from holdfast.worlds.registry import game_of
 
 
 def company_of(config: Config, watch: Watch) -> Company:
@@ -13,14 +14,10 @@ def company_of(config: Config, watch: Watch) -> Company:
         from holdfast.selfplay.rehearsal import duel_company
 
         return duel_company(watch)
-    if config.world_name == "fish":
-        from holdfast.games.fish.rehearsal import school_company
-
-        return school_company(watch)
-    if config.world_name == "mario":
-        from holdfast.games.mario.rehearsal import stage_company
-
-        return stage_company(watch)
+    rehearsal = game_of(config).rehearsal
+    if rehearsal is not None:
+        made: Company = rehearsal(watch)
+        return made
     return Company(
         shrink=lambda whole, mini: mini,
         make=lambda mini, run: Training(mini, run, watch),

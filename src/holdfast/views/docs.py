@@ -9,17 +9,8 @@ from typing import Any
 from holdfast.config.options import OptionInfo, kind_name, options_of
 from holdfast.config.presets import presets, read_toml
 from holdfast.config.sections import SECTIONS
-from holdfast.runs.metrics import (
-    DUEL_METRICS,
-    HEARTBEATS,
-    METRICS,
-    RESOURCES,
-    SCHOOL_METRICS,
-    STAGE_METRICS,
-    TIMINGS,
-    Metric,
-)
-from holdfast.worlds.registry import OURS, world_class
+from holdfast.runs.metrics import DUEL_METRICS, HEARTBEATS, METRICS, RESOURCES, TIMINGS, Metric
+from holdfast.worlds.registry import OURS, own_game, world_class
 
 MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
 
@@ -38,6 +29,7 @@ def config_page() -> str:
     for name in [*OURS, "gym:..."]:
         settings = world_class("gym:any" if name == "gym:..." else name).Settings
         parts.append(_section("world", settings, title=f"`[world]` for `{name}`"))
+        parts += [_section(section, kind) for section, kind in own_game(name).sections.items()]
     parts.append(_presets())
     return "\n\n".join(parts) + "\n"
 
@@ -88,10 +80,7 @@ def metrics_page() -> str:
                 "run's file equals an uninterrupted one's byte for byte. `{role}` and `{column}` stand for the "
                 "world's own names.",
                 _metric_table(METRICS),
-                "A school of fish adds these:",
-                _metric_table(SCHOOL_METRICS),
-                "A game of stages adds these:",
-                _metric_table(STAGE_METRICS),
+                *_of_games(),
                 "Runs of self-play add these.",
                 _metric_table(DUEL_METRICS),
                 "`timing.jsonl` has the clock times of the same iterations.",
@@ -104,6 +93,15 @@ def metrics_page() -> str:
         )
         + "\n"
     )
+
+
+def _of_games() -> list[str]:
+    """A table for each game that has metrics of its own."""
+    parts = []
+    for name in OURS:
+        if own_game(name).metrics:
+            parts += [f"World `{name}` adds these:", _metric_table(own_game(name).metrics)]
+    return parts
 
 
 def _metric_table(table: tuple[Metric, ...]) -> str:

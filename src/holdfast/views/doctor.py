@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 from holdfast.config.reading import load_config
 from holdfast.kit.errors import HoldfastError, UnknownName
 from holdfast.worlds.check import Proof, check_world
-from holdfast.worlds.registry import OURS
+from holdfast.worlds.registry import OURS, own_game
 
 
 def doctor(world: str | None, options: list[str], as_json: bool) -> int:
@@ -36,20 +35,11 @@ def doctor_nes(roms: str | None, as_json: bool) -> int:
     return _told([Proof(check.name, check.passed, check.detail) for check in nes_checks(folder)], as_json)
 
 
-def doctor_mario(rom: str, as_json: bool) -> int:
-    """The game on the real console; on the project's own cartridge where no ROM is found."""
-    from holdfast.games.mario.world.doctor import doctor as mario_proofs
-    from holdfast.games.mario.world.errors import RomNotFound
-    from holdfast.games.mario.world.rom import OWN, VARIABLE, find_rom
-
-    try:
-        find_rom(rom)
-    except RomNotFound as error:
-        if rom or os.environ.get(VARIABLE):
-            raise
-        print(f"note: {error}\nnote: proving on the project's own cartridge instead", file=sys.stderr)
-        rom = OWN
-    return _told(mario_proofs(rom, threads=len(os.sched_getaffinity(0))), as_json)
+def doctor_game(name: str, rom: str, as_json: bool) -> int:
+    """What a game proves of itself."""
+    proofs = own_game(name).proofs
+    assert proofs is not None
+    return _told(proofs(rom), as_json)
 
 
 def _told(proofs: Iterable[Proof], as_json: bool) -> int:
@@ -69,8 +59,7 @@ def _told(proofs: Iterable[Proof], as_json: bool) -> int:
 
 def _world_proofs(name: str, options: list[str]) -> list[Proof]:
     """Options are written as for `train`: --world.key value."""
-    if name == "mario" and not options:
-        options = ["--world.rom", "own"]  # needs no ROM, and plain Python runs it fast; `doctor mario` is for the game
+    options = options or list(own_game(name).proof_options)
     config, explicit = load_config(name, options)
     chosen = {key.removeprefix("world."): key for key in explicit if key.startswith("world.")}
     return check_world(config.world_name, {short: getattr(config.world, short) for short in chosen})

@@ -20,7 +20,7 @@ from holdfast.runs.shelf import ENDING, Shelved, on_shelf, shelves, take_down
 from holdfast.runs.supervised import supervised
 from holdfast.state import ACTIONS, torch_generator
 from holdfast.worlds.api import Act, Plan, World
-from holdfast.worlds.registry import make_world
+from holdfast.worlds.registry import game_of, make_world
 from holdfast.worlds.workers.supervisor import Supervisor
 
 
@@ -115,9 +115,10 @@ def film(kept: Kept, wanted: Film) -> Path:
 def _filmed_settings(config: Config, stage: str | None) -> Any:
     if stage is None:
         return config.evaluation_world
-    if config.world_name != "mario":
-        raise ConfigError([f"--stage {stage}: only the world mario has stages, this run is of {config.world_name}"])
-    return dataclasses.replace(config.evaluation_world, stages=stage)
+    one_stage = game_of(config).one_stage
+    if one_stage is None:
+        raise ConfigError([f"--stage {stage}: world {config.world_name}, which this run is of, has no stages"])
+    return one_stage(config.evaluation_world, stage)
 
 
 def planned(config: Config, world: World, level: str) -> Plan:

@@ -72,7 +72,8 @@ def decision_line(kind: str, iteration: int, facts: Mapping[str, Any]) -> str:
         return f"gate {iteration}: {decision['event']}, level {decision['level']['after']}; {decision['because']}"
     if kind == "phase":
         before, after = facts["before"], facts["after"]
-        return f"phase {after['phase']} from iteration {iteration + 1}: {before['fish']} -> {after['fish']} fish"
+        changed = [f"{name} {before[name]:g} -> {after[name]:g}" for name in after if after[name] != before.get(name)]
+        return f"phase {after['phase']} from iteration {iteration + 1}: {', '.join(changed)}"
     return f"{kind} {iteration}: " + ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast.kit.errors import ConfigError, SituationError, nearest
+from holdfast.worlds.game import Game
 from holdfast.worlds.lanes import Lanes, make_lanes, random_actions
 from holdfast.worlds.spaces import Continuous, Discrete, MultiDiscrete
 from holdfast.worlds.spec import Episodes, LevelParameter, Plan, Role, RoleBuffers, Situation, WorldSpec, make_buffers
@@ -32,6 +33,7 @@ class World(ABC):
     """
 
     Settings: ClassVar[type]
+    game: ClassVar[Game] = Game()
     spec: WorldSpec
 
     def __init__(self, spec: WorldSpec, lanes: int, seed: int, threads: int) -> None:

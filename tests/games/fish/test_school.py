@@ -15,12 +15,13 @@ from holdfast.config.sections import Config
 from holdfast.curriculum.dealing import Dealer
 from holdfast.curriculum.deck_files import read_deck
 from holdfast.curriculum.deck_queue import Block
+from holdfast.games.fish.game import METRICS
 from holdfast.games.fish.school_replay import read_replays, tracks_path
 from holdfast.games.fish.views.films import frames
 from holdfast.kit.errors import ConfigError
 from holdfast.runs.checkpoint import load
 from holdfast.runs.folder import Run, create_run
-from holdfast.runs.metrics import SCHOOL_METRICS, read_lines
+from holdfast.runs.metrics import read_lines
 from holdfast.train import Training, resume
 from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
@@ -79,7 +80,7 @@ def test_a_gate_that_passes_lets_the_schedule_go_on_and_leaves_its_evidence(in_f
     outcome = json.loads((run.folder / "result.json").read_text())["curriculum"]
     assert outcome["gate"] == {"level": 2, "max_level": 2} and outcome["final"]["episodes"] == 4
     logged = {name for line in metrics for name in line}
-    assert {metric.name for metric in SCHOOL_METRICS} <= logged
+    assert {metric.name for metric in METRICS} <= logged
 
 
 def test_a_gate_that_never_passes_holds_the_schedule_back(in_folder: Path) -> None:

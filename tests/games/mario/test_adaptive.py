@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.games.mario.adaptive import Channel, adapted, make_adaptive, positive_share
+from holdfast.curriculum.adaptive import Channel, adapted, make_adaptive, positive_share
 from holdfast.kit.errors import ConfigError
 
 ENTROPY = Channel("entropy", 0.01, 0.001, 0.05, rate=0.1)

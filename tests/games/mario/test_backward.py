@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from holdfast.curriculum.starts import StartsSettings
 from holdfast.games.mario.backward import LONGEST_STEP, PATIENCE, STRETCH, TRIES, WINDOW, Along, Backward
-from holdfast.games.mario.starts import StartsSettings
 from tests.games.mario.test_starts import KEYS, standing
 
 LENGTH = 200

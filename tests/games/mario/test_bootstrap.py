@@ -69,7 +69,7 @@ def test_half_set_rules_are_refused(rules: BootstrapRules) -> None:
 
 def test_the_bundle_fills_in_what_was_not_said() -> None:
     config, explicit = load_config("mario-1-1", ["--bootstrap.enabled", "true", "--world.probe_steps", "8"])
-    world, rules = config.world, config.bootstrap
+    world, rules = config.world, config.section(BootstrapRules)
     assert (world.script, world.distance_weight) == ("RIGHT+B:240,RIGHT+A+B:60", 0.12)
     assert (world.scale_start, world.scale_final, world.scale_anneal) == (0.25, 0.12, 80_000)
     assert (rules.auto_threshold, rules.auto_steps) == (120, 1024) and rules.on

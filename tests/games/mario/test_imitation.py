@@ -11,10 +11,10 @@ import torch
 from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
 from holdfast.config.sections import LearnerConfig, PolicyConfig
+from holdfast.curriculum.starts import StartsSettings
 from holdfast.games.mario.backward import Backward
 from holdfast.games.mario.exploring import NO_PRESS, Passed, Place
 from holdfast.games.mario.imitation import AHEAD, AT_ONCE, BEHIND, OVER_AT, Imitation
-from holdfast.games.mario.starts import StartsSettings
 from holdfast.kit.errors import ConfigError
 from holdfast.learner.learner import Learner
 from holdfast.runs.reading import read_lines

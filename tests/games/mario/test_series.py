@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from holdfast.config.checks import check_against_world
 from holdfast.config.reading import from_json, load_config
 from holdfast.config.sections import Config, to_json
 from holdfast.games.mario.series import Attempt, Series, attempt_config, read_rows
+from holdfast.games.mario.series_options import SeriesConfig
 from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.runs import shelf
 from holdfast.runs.folder import Run
@@ -53,14 +55,16 @@ def test_an_interrupted_series_goes_on_and_ends_like_one_that_was_not(tmp_path: 
     assert "| 1-2 |" in (tmp_path / "stopped/results/table.md").read_text()
 
 
+def replaced(config: Config, **options: Any) -> SeriesConfig:
+    return dataclasses.replace(config.section(SeriesConfig), **options)
+
+
 def test_a_stage_may_begin_with_weights_of_its_own(tmp_path: Path) -> None:
     first = series_config(tmp_path, "1-1")
     assert Series(first, "mario-levels", Quiet, print).go() == 0
     weights = str(tmp_path / "mario-levels/1-1-round1")
     config = series_config(tmp_path / "later", "1-2")
-    config = dataclasses.replace(
-        config, series=dataclasses.replace(config.series, stages={"1-2": {"run.init": weights}})
-    )
+    config = config.with_section(replaced(config, stages={"1-2": {"run.init": weights}}))
     assert Series(config, "mario-levels", Quiet, print).go() == 0
     assert Run(tmp_path / "later/mario-levels/1-2-round1").describe()["config"]["run"]["init"] == weights
 
@@ -77,9 +81,9 @@ def test_each_run_has_its_own_stage_seed_and_length(tmp_path: Path) -> None:
     config = series_config(tmp_path)
     first, second = (attempt_config(config, Attempt("1-2", number)) for number in (1, 2))
     assert (first.world.stages, first.run.iterations, second.run.iterations) == ("1-2", 2, 4)
-    assert first.run.seed != second.run.seed and not first.series.enabled
+    assert first.run.seed != second.run.seed and not first.section(SeriesConfig).enabled
     own = {"1-2": {"world.actions": "complex", "starts.explore": 300, "run.iterations": 7}}
-    changed = dataclasses.replace(config, series=dataclasses.replace(config.series, stages=own))
+    changed = config.with_section(replaced(config, stages=own))
     usual, special = (attempt_config(changed, Attempt(stage, 1)) for stage in ("1-1", "1-2"))
     assert (usual.world.actions, usual.starts.explore, usual.run.iterations) == ("simple", 0, 2)
     assert (special.world.actions, special.starts.explore, special.run.iterations) == ("complex", 300, 7)
@@ -141,7 +145,7 @@ def test_a_later_round_goes_on_with_what_cleared_the_stage(tmp_path: Path) -> No
     series.config = dataclasses.replace(series.config, policy=other)
     assert series._first_weights("1-1") == "", "weights of another kind of policy cannot be gone on with"
     anew = dataclasses.replace(series_config(tmp_path, "1-1"))
-    series.config = dataclasses.replace(anew, series=dataclasses.replace(anew.series, go_on=False))
+    series.config = anew.with_section(replaced(anew, go_on=False))
     assert series._first_weights("1-1") == ""
 
 
@@ -151,7 +155,7 @@ def test_what_an_earlier_version_wrote_is_still_read(tmp_path: Path) -> None:
     del table["series"]["stages"]
     table["series"]["world"] = {"1-2": {"actions": "complex"}}
     again, changed = from_json(table, "run.json")
-    assert again.series.stages == {"1-2": {"world.actions": "complex"}} and not changed
+    assert again.section(SeriesConfig).stages == {"1-2": {"world.actions": "complex"}} and not changed
     assert attempt_config(again, Attempt("1-2", 1)).world.actions == "complex"
     for path in sorted(shelf.shelves()[0].glob("*.safetensors")):
         with safe_open(path, "numpy") as file:

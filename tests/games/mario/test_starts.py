@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.games.mario.starts import Starts, StartsSettings, Tally
+from holdfast.curriculum.starts import Starts, StartsSettings, Tally
 from holdfast.worlds.api import Situation
 
 KEYS = np.arange(1, 9, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)

@@ -18,8 +18,8 @@ from holdfast.curriculum.feasibility_reference import FloorSpread
 from holdfast.curriculum.findings import Report
 from holdfast.curriculum.gate_check import gate_problems
 from holdfast.curriculum.schedule import schedule_for
-from holdfast.games.fish.boost import boost_problems
-from holdfast.games.fish.density import density_problems
+from holdfast.games.fish.boost import BoostSettings, boost_problems
+from holdfast.games.fish.density import DensitySettings, density_problems
 from holdfast.games.fish.school import course_of
 from holdfast.games.fish.school_deck import queue_plan
 from holdfast.games.fish.world.evaluation import evaluated_schools
@@ -31,6 +31,15 @@ from holdfast.rollout.evaluate import DURING_RUN, ROLLING, Evaluation, evaluatio
 
 POPULATION = 500  # episodes from which the spread of floors is measured
 POPULATION_BLOCK = 1 << 20  # of the evaluation seeds; no evaluation gets there
+
+
+def idle_problems(config: Config, explicit: frozenset[str]) -> list[str]:
+    """Costs of crowding and first speeds that are set while nothing reads them."""
+    reasons = dict.fromkeys(("density", "boost"), "" if config.schedule.phases else "without schedule.phases")
+    if config.schedule.phases and config.world.reward != "classic":
+        reasons["density"] = f"while world.reward is {config.world.reward}, only with classic"
+    found = ((key, reasons.get(key.partition(".")[0])) for key in sorted(explicit))
+    return [f"{key} has no effect {reason}: remove it" for key, reason in found if reason]
 
 
 def school_problems(config: Config) -> list[str]:
@@ -54,7 +63,8 @@ def school_problems(config: Config) -> list[str]:
         problems.append(
             f"schedule.phases has {schedule.most_fish} fish, but world.fish = {config.world.fish} is the room there is"
         )
-    problems += density_problems(config.density, schedule) + boost_problems(config.boost, schedule)
+    problems += density_problems(config.section(DensitySettings), schedule)
+    problems += boost_problems(config.section(BoostSettings), schedule)
     if config.gate.enabled:
         evaluations = len(evaluation_plan(config).iterations(config.run.iterations))
         problems += gate_problems(config.gate, deck_types(stages), evaluations)
@@ -89,14 +99,14 @@ def question_of(config: Config) -> Question:
     deck = None
     if config.deck.stages:
         deck = Deck(config.deck, queue_plan(config, course), config.world.steps)
-    iterations = config.run.iterations
+    iterations, density = config.run.iterations, config.section(DensitySettings)
     return Question(
         gate=config.gate,
         schedule=course.schedule,
         evaluation=evaluation_plan(config),
         total_iterations=iterations,
         deck=deck,
-        density=config.density if config.density.targets else None,
+        misfits=density_problems(density, course.schedule) if density.targets else (),
         floors=[floor for floor, _ in measured],
         floor_spread=_spread(config, settings),
         reference=[reference for _, reference in measured],

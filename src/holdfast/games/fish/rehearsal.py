@@ -15,6 +15,8 @@ from holdfast.curriculum.deck_spec import parse_stages, print_stages
 from holdfast.curriculum.gate import GateState, decide
 from holdfast.curriculum.gate_settings import FAILURE_KEYS, GateSettings, is_on
 from holdfast.curriculum.schedule import Schedule, print_schedule, schedule_for
+from holdfast.games.fish.boost import BoostSettings
+from holdfast.games.fish.density import DensitySettings
 from holdfast.games.fish.school import SchoolCurriculum
 from holdfast.rollout.evaluate import HELD_OUT
 from holdfast.runs.folder import Run
@@ -43,17 +45,12 @@ def shrink(whole: Config, mini: Config) -> Config:
     interval = max(whole.evaluation.every, 1)
     schedule, iterations = _short_schedule(whole, interval)
     seen = {"steps": whole.evaluation_world.steps, "fish": whole.evaluation_world.fish}
-    forced = whole.deck.force_reset_steps
+    forced, density = whole.deck.force_reset_steps, mini.section(DensitySettings)
     return replace(
         mini,
         world=replace(mini.world, steps=min(mini.world.steps, EPISODE_STEPS * (2 if forced else 1))),
         evaluation=replace(mini.evaluation, world={**mini.evaluation.world, **seen}),
         schedule=replace(mini.schedule, phases=schedule),
-        density=replace(
-            mini.density,
-            plateaus=tuple(_scaled(count, interval) for count in mini.density.plateaus),
-            lock_until=_scaled(mini.density.lock_until, interval),
-        ),
         gate=short_gate(whole.gate, interval),
         deck=replace(
             mini.deck,
@@ -63,6 +60,12 @@ def shrink(whole: Config, mini: Config) -> Config:
         ),
         harvest=replace(mini.harvest, episodes=min(mini.harvest.episodes, 8)),
         run=replace(mini.run, iterations=iterations),
+    ).with_section(
+        replace(
+            density,
+            plateaus=tuple(_scaled(count, interval) for count in density.plateaus),
+            lock_until=_scaled(density.lock_until, interval),
+        )
     )
 
 
@@ -187,7 +190,8 @@ def _schedule_features(mini: Config, trace: list[dict[str, Any]], events: list[d
             continue
         seen = f"{len(lines)} iterations of {phases[number - 1].fish} fish"
         found.append(Feature(f"phase {number}", bool(lines), seen if lines else "never reached"))
-    for name, is_set in (("density", bool(mini.density.targets)), ("boost", bool(mini.boost.phase_speeds))):
+    density, boost = mini.section(DensitySettings), mini.section(BoostSettings)
+    for name, is_set in (("density", bool(density.targets)), ("boost", bool(boost.phase_speeds))):
         values = sorted({line[name] for line in trace})
         if is_set:
             found.append(Feature(name, len(values) > 1, f"values {', '.join(f'{value:g}' for value in values)}"))

@@ -21,7 +21,9 @@ from holdfast.curriculum.gate import GateState, decide, phase_limit
 from holdfast.curriculum.live import Append, Curriculum, Numbers, Tell
 from holdfast.curriculum.record import Record
 from holdfast.curriculum.schedule import schedule_for
+from holdfast.games.fish.boost import BoostSettings
 from holdfast.games.fish.course import Conditions, Course
+from holdfast.games.fish.density import DensitySettings
 from holdfast.games.fish.school_deck import SchoolDeck
 from holdfast.games.fish.school_records import DECISIONS, HISTORY, TRACE, SchoolRecords, training_numbers
 from holdfast.games.fish.school_replay import Tracks, keep_worst
@@ -36,8 +38,10 @@ LOGGED = ("min_final", "worst10_final", "death_p10", "early_100", "step_one_rati
 def course_of(config: Config) -> Course:
     """The part of a run's curriculum that is known before it starts."""
     schedule = schedule_for(config.schedule, config.world.fish, config.run.iterations)
-    boost = config.boost if config.schedule.phases else replace(config.boost, speed=config.world.boost)
-    return Course(schedule, config.density, boost, config.world.density_coef)
+    boost = config.section(BoostSettings)
+    if not config.schedule.phases:
+        boost = replace(boost, speed=config.world.boost)
+    return Course(schedule, config.section(DensitySettings), boost, config.world.density_coef)
 
 
 def worst_gap(schools: Evaluated) -> float:
@@ -137,7 +141,7 @@ class SchoolCurriculum(Curriculum):
     # --- evaluations -------------------------------------------------------------------------------------------------
 
     def evaluation_settings(self, settings: Any) -> Any:
-        if self.config.boost.in_evaluations == "current" and self.now is not None:
+        if self.config.section(BoostSettings).in_evaluations == "current" and self.now is not None:
             return replace(settings, boost=self.now.boost)
         return settings
 

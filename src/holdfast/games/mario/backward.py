@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.games.mario.starts import Moment, Starts, Tally
+from holdfast.curriculum.starts import Moment, Starts, Tally
 from holdfast.worlds.api import Situation
 
 LONGEST_STEP = 16  # moments by which the frontier moves at most; a moment is a step of the world

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from holdfast.config.reading import with_options
 from holdfast.config.sections import Config
-from holdfast.games.mario.adaptive import CHANNELS
+from holdfast.curriculum.adaptive import CHANNELS
+from holdfast.games.mario.bootstrap import BootstrapRules
+from holdfast.games.mario.series_options import SeriesConfig
 from holdfast.games.mario.world.actions import read_actions
 from holdfast.games.mario.world.errors import ActionError
 from holdfast.games.mario.world.script import forward_buttons
+from holdfast.games.mario.world.stages import STAGES
+from holdfast.kit.errors import ConfigError
 
 BOUNDS = ("min", "max")
 
 
 def stage_problems(config: Config, explicit: frozenset[str]) -> list[str]:
-    problems = config.bootstrap.problems() + _forward_problems(config) + _adaptive_problems(config, explicit)
+    problems = (
+        config.section(BootstrapRules).problems() + _forward_problems(config) + _adaptive_problems(config, explicit)
+    )
+    problems += _series_problems(config)
     if config.starts.share > 0.0 and config.world.backend != "console":
         problems.append(
             f"starts.share = {config.starts.share:g} begins episodes at kept moments, which world.backend = "
@@ -21,10 +29,27 @@ def stage_problems(config: Config, explicit: frozenset[str]) -> list[str]:
     return problems
 
 
+def _series_problems(config: Config) -> list[str]:
+    series = config.section(SeriesConfig)
+    problems: list[str] = []
+    for stage, options in series.stages.items():
+        try:
+            with_options(config, options, f"series.stages, stage {stage}")
+        except ConfigError as error:
+            problems += error.problems
+    unknown = [stage for stage in series.stages if stage not in STAGES]
+    problems += [f"series.stages: there is no stage {stage}, only 1-1 to 8-4" for stage in unknown]
+    if series.enabled and config.evaluation.every == 0:
+        problems.append(
+            "series.enabled = true keeps the policy that did best in evaluations: evaluation.every must be 1 or more"
+        )
+    return problems
+
+
 def _forward_problems(config: Config) -> list[str]:
     """Rules that force lanes forward need a forward action."""
     world = config.world
-    if not config.bootstrap.on or world.probe_steps:
+    if not config.section(BootstrapRules).on or world.probe_steps:
         return []
     try:
         forward_buttons(world.forward_action, read_actions(world.actions, world.auto_start))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.config.sections import Config
-from holdfast.games.mario.adaptive import CHANNELS
+from holdfast.curriculum.adaptive import CHANNELS
 from holdfast.games.mario.bootstrap import BootstrapRules
 from holdfast.games.mario.world.actions import NOOP, read_actions
 from holdfast.runs.folder import Run
@@ -35,7 +35,7 @@ def shrink(whole: Config, mini: Config) -> Config:
         script=_script(mini),
     )
     starts = replace(mini.starts, share=0.9) if mini.starts.share > 0.0 else mini.starts
-    return replace(mini, world=world, starts=starts, bootstrap=_early(mini.bootstrap))
+    return replace(mini, world=world, starts=starts).with_section(_early(mini.section(BootstrapRules)))
 
 
 def _script(mini: Config) -> str:
@@ -45,7 +45,7 @@ def _script(mini: Config) -> str:
 
 
 def waits(config: Config) -> bool:
-    return config.bootstrap.on or bool(_adapts(config))
+    return config.section(BootstrapRules).on or bool(_adapts(config))
 
 
 def _adapts(config: Config) -> list[str]:
@@ -70,7 +70,7 @@ def stage_features(mini: Config, run: Run) -> list[Feature]:
         forced = max(line["learner.player.forced_share"] for line in lines)
         found.append(Feature("forced steps", forced > 0.0, f"up to {forced:.0%} of an iteration"))
     orders = [event["rule"] for event in events if event["event"] == "bootstrap"]
-    for rule, steps in ((rule, getattr(mini.bootstrap, f"{rule}_steps")) for rule in RULES):
+    for rule, steps in ((rule, getattr(mini.section(BootstrapRules), f"{rule}_steps")) for rule in RULES):
         if steps:
             found.append(Feature(f"bootstrap {rule}", rule in orders, f"ordered {orders.count(rule)} times"))
     changes = [event["name"] for event in events if event["event"] == "adapted"]

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.config.reading import with_options
-from holdfast.config.sections import Config, SeriesConfig
+from holdfast.config.sections import Config
+from holdfast.games.mario.series_options import SeriesConfig
 from holdfast.games.mario.views.levels import LevelRow, judge_stage
 from holdfast.games.mario.world.stages import STAGES, read_stages
 from holdfast.kit.disk import replace_file
@@ -56,23 +57,25 @@ class Attempt(NamedTuple):
 
 def results_folder(config: Config) -> Path:
     own = Path(config.run.root) / (config.run.name or "series")
-    return Path(config.series.results) if config.series.results else own / "results"
+    return Path(config.section(SeriesConfig).results) if config.section(SeriesConfig).results else own / "results"
 
 
 def attempt_config(config: Config, attempt: Attempt, init: str = "") -> Config:
     """The configuration of one run: its own stage, options, seed, length and first weights."""
-    config = with_options(config, config.series.stages.get(attempt.stage, {}), f"series.stages, stage {attempt.stage}")
+    config = with_options(
+        config, config.section(SeriesConfig).stages.get(attempt.stage, {}), f"series.stages, stage {attempt.stage}"
+    )
     before = attempt.round - 1
     run = dataclasses.replace(
         config.run,
         name=attempt.name,
         root=str(Path(config.run.root) / (config.run.name or "series")),
         seed=config.run.seed + before,
-        iterations=round(config.run.iterations * config.series.growth**before),
+        iterations=round(config.run.iterations * config.section(SeriesConfig).growth ** before),
         init=init,
     )
     world = dataclasses.replace(config.world, stages=attempt.stage)
-    return dataclasses.replace(config, world=world, run=run, series=SeriesConfig())
+    return dataclasses.replace(config, world=world, run=run).with_section(SeriesConfig())
 
 
 class Series:
@@ -87,11 +90,11 @@ class Series:
 
     def attempts(self) -> Iterator[Attempt]:
         """What is left to do, round by round; looked at anew after each run."""
-        for number in range(1, self.config.series.rounds + 1):
+        for number in range(1, self.config.section(SeriesConfig).rounds + 1):
             for place in read_stages(self.config.world.stages):
                 attempt = Attempt(STAGES[place], number)
                 row = self.rows.get(attempt.stage)
-                if row is None or (row["rate"] < self.config.series.goal and row["rounds"] < number):
+                if row is None or (row["rate"] < self.config.section(SeriesConfig).goal and row["rounds"] < number):
                     yield attempt
 
     def go(self) -> int:
@@ -121,10 +124,10 @@ class Series:
         """Of the stage's kept policy, if it ever cleared the stage and is made like the series' policies; else those
         the stage or the series is told to begin with."""
         row, kept = self.rows.get(stage), self.results / f"{stage}{ENDING}"
-        known = self.config.series.go_on and row is not None and row["rate"] > 0
+        known = self.config.section(SeriesConfig).go_on and row is not None and row["rate"] > 0
         if known and take_down(kept).config.policy == self.config.policy:
             return str(kept)
-        return str(self.config.series.stages.get(stage, {}).get("run.init", self.config.run.init))
+        return str(self.config.section(SeriesConfig).stages.get(stage, {}).get("run.init", self.config.run.init))
 
     def _finish(self, run: Run, go: Callable[[Watch], Result]) -> int:
         try:
@@ -135,7 +138,7 @@ class Series:
     def _judge(self, attempt: Attempt) -> None:
         """Judge the policy as it will lie on the shelf; keep it if it is the stage's best so far."""
         run = Run(Path(attempt_config(self.config, attempt).run.root) / attempt.name)
-        row = adopt(self.results, run, attempt.stage, "best", self.config.series.episodes, attempt.round)
+        row = adopt(self.results, run, attempt.stage, "best", self.config.section(SeriesConfig).episodes, attempt.round)
         self.rows = read_rows(self.results)
         self.say(f"stage {attempt.stage}: {row.clears} of {row.episodes} cleared [{row.low:.2f}, {row.high:.2f}]")
 

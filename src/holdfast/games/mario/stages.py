@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from holdfast.config.sections import Config
+from holdfast.curriculum.adaptive import Adaptive, adapted, make_adaptive, positive_share
 from holdfast.curriculum.deck_files import Source, write_deck
 from holdfast.curriculum.live import Curriculum, Numbers, Tell
-from holdfast.games.mario.adaptive import Adaptive, adapted, make_adaptive, positive_share
+from holdfast.curriculum.starts import Starts
 from holdfast.games.mario.backward import Along, Backward
-from holdfast.games.mario.bootstrap import BootstrapState, Log, after_log
+from holdfast.games.mario.bootstrap import BootstrapRules, BootstrapState, Log, after_log
 from holdfast.games.mario.exploring import Explorer
 from holdfast.games.mario.imitation import Imitation
-from holdfast.games.mario.starts import Starts
 from holdfast.games.mario.world import play
 from holdfast.games.mario.world.mario import Mario
 from holdfast.kit.rng import numpy_generator
@@ -142,7 +142,7 @@ class StageCurriculum(Curriculum):
             assert self.adaptive.ema is not None
             found |= {"adaptive.average": self.adaptive.average, "adaptive.ema": self.adaptive.ema}
             found["adaptive.guessed"] = int(guessed)
-        if self.config.bootstrap.on:
+        if self.config.section(BootstrapRules).on:
             self._force(log)
             found["bootstrap.forced_left"] = int(self.world.state.lane[:, play.FORWARD_LEFT].sum())
         return found | (self._starts_numbers() if self.deal is not None else {})
@@ -173,7 +173,7 @@ class StageCurriculum(Curriculum):
             self.tell("adapted", **asdict(change))
 
     def _force(self, log: Log) -> None:
-        self.bootstrap, orders = after_log(self.config.bootstrap, self.bootstrap, log)
+        self.bootstrap, orders = after_log(self.config.section(BootstrapRules), self.bootstrap, log)
         for order in orders:
             lanes = np.arange(max(1, round(order.share * self.world.lanes)))
             self.world.force_forward(lanes, order.steps)

@@ -23,6 +23,7 @@ from holdfast.views.report.history import evaluations_section, time_section, tim
 from holdfast.views.report.markup import Html, element, section
 from holdfast.views.report.record import MEDIA, Record, read_record
 from holdfast.views.report.result import heading, missing_note, result_section, tiles
+from holdfast.worlds.registry import own_game
 
 LARGEST_EMBEDDED = 8_000_000  # bytes of a video that goes into the page
 REPORT = "report.html"
@@ -46,9 +47,7 @@ def write_report(folder: Path) -> Path:
 
 
 def report_html(record: Record) -> str:
-    from holdfast.games.fish.views.report import school_sections
-    from holdfast.games.mario.views.report import stage_sections
-
+    game = own_game(record.config.get("world", {}).get("name"))
     body = element(
         "main",
         heading(record),
@@ -60,8 +59,7 @@ def report_html(record: Record) -> str:
         curves(record),
         time_section(record),
         timeline_section(record),
-        school_sections(record),
-        stage_sections(record),
+        game.report(record) if game.report is not None else Html(""),
         evaluations_section(record),
         configuration_section(record),
         origin_section(record),

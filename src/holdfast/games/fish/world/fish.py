@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.config.options import option
+from holdfast.games.fish.game import GAME
 from holdfast.games.fish.world import dealt, decks, rules, scripted
 from holdfast.games.fish.world.resized import resized
 from holdfast.games.fish.world.school import (
@@ -126,6 +127,7 @@ class Fish(ArrayWorld):
     """N schools with room for `settings.fish` fish each."""
 
     Settings = FishSettings
+    game = GAME
     AGREE = ("rules", "pool_radius")
     LEFT = (*ArrayWorld.LEFT, "ended_death_step", "ended_fish_pos", "ended_start")
     state: School

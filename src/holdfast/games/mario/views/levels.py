@@ -43,8 +43,6 @@ def level_row(stage: str, episodes: Episodes) -> LevelRow:
 def judge_levels(kept: Kept, checkpoint: str, episodes: int, sampled: bool) -> list[LevelRow]:
     """A row for each stage the policy was trained on; none for other worlds."""
     config = kept.config
-    if config.world_name != "mario":
-        return []
     from holdfast.games.mario.world.stages import STAGES, read_stages
 
     learners = kept.load(checkpoint)

@@ -6,18 +6,20 @@ and pixel figures of the game were measured per family; a difference means that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from holdfast.games.mario.world import facts, play
 from holdfast.games.mario.world.actions import BITS, read_actions
-from holdfast.games.mario.world.errors import ActionError
+from holdfast.games.mario.world.errors import ActionError, RomNotFound
 from holdfast.games.mario.world.mario import Mario
 from holdfast.games.mario.world.own_cartridge import FLAG_X
 from holdfast.games.mario.world.play import REASONS
-from holdfast.games.mario.world.rom import OWN, open_rom
+from holdfast.games.mario.world.rom import OWN, VARIABLE, find_rom, open_rom
 from holdfast.games.mario.world.settings import MarioSettings
 from holdfast.games.mario.world.stages import STAGES
 from holdfast.games.mario.world.starts import Lane, make_game, start_problems, start_row, title_lane
@@ -241,3 +243,15 @@ def _proof(name: str, check: Callable[[Patient], str], patient: Patient) -> Proo
         return Proof(name, True, check(patient))
     except (AssertionError, Broken, HoldfastError) as error:  # the edge of the doctor: the text is the answer
         return Proof(name, False, str(error))
+
+
+def doctor_or_own(rom: str) -> Iterable[Proof]:
+    """The proofs on the ROM that is found; on the project's own cartridge where none is."""
+    try:
+        find_rom(rom)
+    except RomNotFound as error:
+        if rom or os.environ.get(VARIABLE):
+            raise
+        print(f"note: {error}\nnote: proving on the project's own cartridge instead", file=sys.stderr)
+        rom = OWN
+    return doctor(rom, threads=len(os.sched_getaffinity(0)))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.games.mario.game import GAME
 from holdfast.games.mario.world import facts, pixels, play, rules, scripted, sight
 from holdfast.games.mario.world.actions import buttons_name, read_actions
 from holdfast.games.mario.world.errors import NoEpisodeEnds
@@ -71,6 +72,7 @@ class Mario(ArrayWorld):
     """N consoles with the game in them."""
 
     Settings = MarioSettings
+    game = GAME
     OWN = (*ArrayWorld.OWN, *play.OWN)
     LEFT = (*ArrayWorld.LEFT, "ended_stage", "ended_reason")
     state: Play
