@@ -15,7 +15,8 @@ every challenger, so two processes may share the seeds; beside it the pair itsel
 it without training it again. A seed counts as passed with all gaps at most --limit, no alarm of the probes
 in its last evaluation, and challengers of both roles that learned as long and are as good as the role they challenge.
 With --power challengers must also find what is planted for them and beat a script from scratch; a seed on which they do
-not counts as inconclusive. With --further a copy of the run goes on for a tenth of its length, and the new pair is
+not counts as inconclusive. Without --power the strength of the challengers is not checked, and a longer challenger may
+beat a pair that passed. With --further a copy of the run goes on for a tenth of its length, and the new pair is
 challenged likewise; a seed whose gaps are then too wide counts as drifted. A preset with `response.rounds` tests itself
 and learns on while it does not pass: then the challengers here, and the duels they are measured on, are others.
 """

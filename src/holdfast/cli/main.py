@@ -18,7 +18,7 @@ from holdfast.kit.errors import ConfigError, HoldfastError, nearest
 
 EPILOG = """examples:
   holdfast train template                     a tiny world with a known answer, solved in seconds
-  holdfast train gym:CartPole-v1              any registered Gymnasium environment; module:EnvClass works too
+  holdfast train gym:CartPole-v1              a Gymnasium environment; module:EnvClass works too
   holdfast train fish --learner.lr 1e-3 --run.name first
   holdfast resume first                       goes on; the end is the same as if it had never stopped
   holdfast train fish --dry-run               what would happen, and nothing else
