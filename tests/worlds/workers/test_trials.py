@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from holdfast.cli.main import run
+
 from holdfast.kit.errors import ConfigError
 from holdfast.views.doctor_backends import summary_of
 from holdfast.worlds.workers.drills import drill
