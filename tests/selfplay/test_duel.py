@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from holdfast.selfplay.duel import Duel
 
 from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
 from holdfast.config.sections import Config
 from holdfast.kit.errors import ConfigError
-from holdfast.runs.folder import Run, create_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
-from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
 from holdfast.views.dry_run import spec_of
@@ -42,7 +42,7 @@ def duel_config(folder: Path, **options: str) -> Config:
     return small_config(PENNIES, **{"run.root": str(folder), **SELFPLAY, **options})
 
 
-def lived(folder: Path, **options: str) -> tuple[Run, list[dict[str, Any]]]:
+def lived(folder: Path, **options: str) -> tuple[RunFolder, list[dict[str, Any]]]:
     config = duel_config(folder, **options)
     run = create_run(config, "pennies", ["test"])
     train(config, run, Quiet())

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from holdfast.selfplay.duel import Duel
+
 from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
-
 from holdfast.kit.errors import ConfigError
-from holdfast.runs.folder import Run, create_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.snapshot import Watcher
-from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.judging import Judgement
-from holdfast.selfplay.state import BOOK
+from holdfast.selfplay.pair import BOOK
 from holdfast.train import resume, train
 from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
@@ -48,7 +48,7 @@ def rates(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, float]], None]
     return wanted
 
 
-def finished(folder: Path, **words: str) -> tuple[Run, Duel]:
+def finished(folder: Path, **words: str) -> tuple[RunFolder, Duel]:
     config = duel_config(folder, **{**FINISH, **words})
     run = create_run(config, "pennies", ["test"])
     duel = Duel(config, run, Quiet())

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from holdfast.selfplay.duel import Duel
+from holdfast.selfplay.judged import JudgedDuel
+
 from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
-
 from holdfast.kit.errors import ConfigError
-from holdfast.runs.folder import Run, create_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.snapshot import Watcher
 from holdfast.selfplay.book import Book
-from holdfast.selfplay.duel import Duel
-from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.rounds import begin_round
 from holdfast.selfplay.schedule import in_schedule, last_iteration
 from holdfast.selfplay.turns import begin_turn, end_turn
@@ -38,7 +38,7 @@ MENDS = {"response.anew": "true", "response.mends": "1", "response.heirs": "firs
 ANEW = {"response.anew": "true", "duel.mode": "simultaneous", "duel.turn_steps": "1"}
 
 
-def events_of(run: Run, kind: str) -> list[dict[str, Any]]:
+def events_of(run: RunFolder, kind: str) -> list[dict[str, Any]]:
     return [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == kind]
 
 
