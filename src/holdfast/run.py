@@ -26,6 +26,7 @@ from holdfast.runs.folder import RunFolder
 from holdfast.runs.history import WORKING
 from holdfast.runs.metadata import Lineage, Spent, metadata, refuse_other_world
 from holdfast.runs.recorder import CUT_AT_RESUME, Recorder, cut_streams_back
+from holdfast.runs.renew import renewed
 from holdfast.runs.supervised import supervisor_of
 from holdfast.runs.watch import Progress, Result, Watch, peak_memory_mb
 from holdfast.state import State, initial_state
@@ -126,10 +127,11 @@ class Run:
         notes: list[str] = []
         refuse_other_world(saved.name, saved.meta, self.state.world)
         try:
+            arrays, facts = renewed(saved.arrays, saved.facts)
             if anew:
-                self.state.restore_without_lanes(saved.arrays, saved.facts, self._another_world(saved))
+                self.state.restore_without_lanes(arrays, facts, self._another_world(saved))
             else:
-                notes = self.state.restore(saved.arrays, saved.facts)
+                notes = self.state.restore(arrays, facts)
         except (KeyError, TypeError) as error:
             raise CheckpointError(f"checkpoint {saved.name} is not one of this kind of run: {error}") from error
         counts = self.state.counts

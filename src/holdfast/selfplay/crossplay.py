@@ -10,8 +10,9 @@ import numpy as np
 from holdfast.config.sections import Config
 from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.rollout.evaluate import evaluation_keys
+from holdfast.rollout.seat import below
 from holdfast.runs.checkpoint import Saved
-from holdfast.selfplay.arena import below
+from holdfast.runs.renew import renewed
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.judging import make_ground, panel_names
 from holdfast.selfplay.ladder import Ladder
@@ -33,11 +34,12 @@ class Gallery(NamedTuple):
 
 def read_book(saved: Saved) -> tuple[Book, Vault]:
     """What a checkpoint of self-play remembers, and its frozen policies, each checked against its hash."""
-    kept = saved.facts.get("curriculum", {}).get("book")
+    arrays, facts = renewed(saved.arrays, saved.facts)
+    kept = facts.get("curriculum", {}).get("book")
     if kept is None:
         raise CheckpointError(f"checkpoint {saved.name} is not one of self-play: train with duel.mode first")
     vault = Vault()
-    vault.restore(below(saved.arrays, "curriculum/vault/"))
+    vault.restore(below(arrays, "curriculum/vault/"))
     return Book.from_json(kept), vault
 
 

@@ -24,7 +24,7 @@ from holdfast.selfplay.league import make_pool
 from holdfast.selfplay.role_learner import make_role_learner, spare_maker
 from holdfast.selfplay.rollback import Entry
 from holdfast.selfplay.rota import FIRST, SECOND, other
-from holdfast.selfplay.schedule import in_schedule
+from holdfast.selfplay.schedule import in_schedule, round_length
 from holdfast.selfplay.vault import Vault
 from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, Counts, State, torch_generator
 from holdfast.worlds.api import World, WorldSpec
@@ -114,7 +114,9 @@ class Pair:
         self.vault.forget_all_but(self.needed())
 
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        self.book = Book.from_json(facts["book"])
+        book = dict(facts["book"])
+        book.setdefault("shift", book["rounds"] * round_length(self.config))  # version 0.1 did not always write it
+        self.book = Book.from_json(book)
         self.vault.restore(below(arrays, "vault/"))
         for name, arena in self._arenas().items():  # their own arrays come after this
             arena.meet(facts["players"].get(name, []), self.vault)

@@ -22,7 +22,7 @@ from holdfast.kit.errors import ConfigError
 from holdfast.runs.checkpoint import load
 from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
-from holdfast.train import Training, resume
+from holdfast.train import resume, train
 from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
 from tests.conftest import finished_run
@@ -123,8 +123,7 @@ def test_a_resumed_school_ends_as_if_it_had_never_stopped(in_folder: Path) -> No
     whole = school_run(in_folder, **{"checkpoint.every": "1", "checkpoint.keep": "9", "run.name": "whole"})
     config = _config("cut", in_folder)
     run = create_run(config, "fish", ["test"])
-    training = Training(config, run, Quiet())
-    training.start()
+    train(config, run, Quiet())
     for name in ("000004", "000005", "000006"):
         _remove(run.folder / "checkpoints" / name)
     (in_folder / "light.json").unlink()  # the run has its own copy
