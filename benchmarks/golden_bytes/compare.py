@@ -198,8 +198,14 @@ def compare_records(old: Path, new: Path, names: Names) -> tuple[dict[str, dict[
     for kind in sorted(kinds[0] & kinds[1]):
         sides = [json.loads((side / f"{kind}.json").read_text()) for side in (old, new)]
         found[kind] = compare_kind(sides[0], sides[1], names)
-    missing = [f"{kind}: only in {old}" for kind in sorted(kinds[0] - kinds[1])]
-    return found, missing + [f"{kind}: only in {new}" for kind in sorted(kinds[1] - kinds[0])]
+    alone = [
+        f"only in {side}: {', '.join(sorted(own))}" for side, own in zip((old, new), only(kinds), strict=True) if own
+    ]
+    return found, alone
+
+
+def only(kinds: list[set[str]]) -> tuple[set[str], set[str]]:
+    return kinds[0] - kinds[1], kinds[1] - kinds[0]
 
 
 def table(found: dict[str, dict[str, Found]]) -> str:

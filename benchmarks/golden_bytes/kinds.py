@@ -335,7 +335,7 @@ KINDS: dict[str, Kind] = {
     "coins-rounds": Kind(COINS, {**SELFPLAY, **CERTIFIED, "response.rounds": "2", "evaluation.every": "0"}),
     "coins-mended": Kind(COINS, {**TOGETHER, **CERTIFIED, **MENDED}),
     "coins-mended-resumed": Kind(COINS, {**TOGETHER, **CERTIFIED, **MENDED}, interrupt_after=8, like="coins-mended"),
-    "coins-poisoned": Kind(COINS, {**SMALL, "world.poison": "40"}, exit_status=1),
+    "coins-poisoned": Kind(COINS, {**SMALL, "checkpoint.every": "1", "world.poison": "40"}, exit_status=1),
     "presets": Kind("", {}, verb="presets"),
     "rehearse-fish": Kind("fish", {"harvest.episodes": "4"}, verb="rehearse"),
     "rehearse-pursuit": Kind("pursuit-z2", {"world.obs": "flat_masked", "policy.network": "mlp"}, verb="rehearse"),
