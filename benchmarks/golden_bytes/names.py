@@ -44,14 +44,20 @@ class Names:
         changed = {old: new for old, new in {**self.presets, **self.words}.items() if told(old)}
         found: Renames = {}
         for name, value in options.items():
+            if told(name) and name in self.dropped.get("options", []):
+                continue
             pair = f"{name}={value}"
             old = pair if pair in self.options else name
-            if name in self.dropped.get("options", []) and told(name):
-                continue
-            new = self.options[old] if old in self.options and told(old) else name
-            key, _, given = new.partition("=")
+            key, _, given = (self.options.get(old, name) if told(old) else name).partition("=")
             found[key] = given or value
         return [changed.get(word, word) for word in words], found
+
+    def world_for(self, source: Path, text: str) -> str:
+        """Python text with imports from where these sources have their modules."""
+        for old, new in self.modules.items():
+            here, gone = (new, old) if is_module(source, new) and not is_module(source, old) else (old, new)
+            text = text.replace(f"from {gone} import", f"from {here} import")
+        return text
 
     def is_dropped(self, part: str, name: str) -> bool:
         options = self.dropped.get("options", []) if part == "outputs" else []
@@ -85,9 +91,16 @@ def read_names(path: Path | None) -> Names:
     return Names(**found)
 
 
+def is_module(source: Path, name: str) -> bool:
+    place = source.joinpath(*name.split("."))
+    return place.is_dir() or place.with_suffix(".py").is_file()
+
+
 @cache
 def pattern_of(text: str) -> re.Pattern[str]:
-    return re.compile("(.*?)".join(re.escape(part) for part in text.split("*")))
+    """`*` is any text; letters in brackets are one of them."""
+    parts = [re.escape(part).replace(r"\[", "[").replace(r"\]", "]") for part in text.split("*")]
+    return re.compile("(.*?)".join(parts))
 
 
 def matches(pattern: str, name: str) -> bool:

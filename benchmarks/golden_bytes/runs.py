@@ -91,7 +91,7 @@ def open_tree(folder: Path, work: Path, names: Names, jobs: int) -> Iterator[Tre
         raise GoldenError(f"{folder}: no src/holdfast there")
     for place in ("runs", "out"):
         (work / place).mkdir(parents=True)
-    (work / "golden_world.py").write_text(world_for(source, names))
+    (work / "golden_world.py").write_text(names.world_for(source, WORLDS.read_text()))
     single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     paths = {"PYTHONPATH": os.pathsep.join((str(source), str(work))), "PYTHONHASHSEED": "0"}
     servers = [Server({**os.environ, **single, **paths}) for _ in range(jobs)]
@@ -103,16 +103,6 @@ def open_tree(folder: Path, work: Path, names: Names, jobs: int) -> Iterator[Tre
     finally:
         for server in servers:
             server.close()
-
-
-def world_for(source: Path, names: Names) -> str:
-    """The text of the golden worlds, importing from where the tree has its modules."""
-    text = WORLDS.read_text()
-    for old, new in names.modules.items():
-        place = source.joinpath(*old.split("."))
-        if not place.is_dir() and not place.with_suffix(".py").is_file():
-            text = text.replace(f"from {old} import", f"from {new} import")
-    return text
 
 
 def run_kind(tree: Tree, name: str) -> dict[str, Any]:

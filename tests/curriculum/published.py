@@ -14,6 +14,7 @@ from holdfast.curriculum.feasibility import Deck, Question
 from holdfast.curriculum.feasibility_reference import FloorSpread
 from holdfast.curriculum.legacy import Imported, import_command
 from holdfast.curriculum.schedule import Schedule, schedule_for
+from holdfast.games.fish.density import density_problems
 
 DATA = Path(__file__).parent / "data"
 FLOORS = (37, 34, 24, 42, 47, 40, 30)  # doomed fish of the seven evaluations, by exhaustive search
@@ -50,7 +51,7 @@ def question(version: str = "v42") -> Question:
         evaluation=EvaluationPlan(run.options["evaluation.every"], run.options["evaluation.episodes"], 96),
         total_iterations=run.options["run.iterations"],
         deck=Deck(replace(run.deck, min_reinjections="ne:2"), queue(version), WORLD_STEPS),
-        density=run.density,
+        misfits=density_problems(run.density, schedule(version)),
         floors=[Floor(count, count, 6) for count in FLOORS],
         floor_spread=FloorSpread(0.0167, 1.6),
         reference=[Reference(500.0, 0.017, 0.938, count) for count in FLOORS],

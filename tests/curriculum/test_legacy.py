@@ -10,7 +10,7 @@ import pytest
 from holdfast.curriculum.deck_spec import deck_types, parse_stages
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.legacy import FLAGS, GATE_PREFIX, WITHOUT_COUNTERPART, import_command, import_flags
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from tests.curriculum.published import DATA, imported
 
 V42_GATE = GateSettings(

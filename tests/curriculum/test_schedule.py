@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.curriculum.boost import BoostSettings, boost_problems
-from holdfast.curriculum.course import Course
-from holdfast.curriculum.density import density_coefficient, density_problems
 from holdfast.curriculum.legacy import BOOST_DEFAULTS, DENSITY_DEFAULTS
 from holdfast.curriculum.schedule import Phase, Schedule, ScheduleSettings, parse_schedule, print_schedule, schedule_for
-from holdfast.errors import ConfigError
+from holdfast.games.fish.boost import BoostSettings, boost_problems
+from holdfast.games.fish.course import Course
+from holdfast.games.fish.density import density_coefficient, density_problems
+from holdfast.kit.errors import ConfigError
 
 TEXT = "15:9,20:10,25:9,25:8,25:8,25:8,25:8"
 SCHEDULE = parse_schedule(TEXT)

@@ -10,14 +10,14 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from holdfast.curriculum.boost import BoostSettings
+from holdfast.config.options import from_text, kind_name
 from holdfast.curriculum.deck_spec import DeckSettings, parse_stages, print_stages
-from holdfast.curriculum.density import DensitySettings
 from holdfast.curriculum.gate_changes import option_name, read_value
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.schedule import ScheduleSettings
-from holdfast.errors import ConfigError, nearest
-from holdfast.options import from_text, kind_name
+from holdfast.games.fish.boost import BoostSettings
+from holdfast.games.fish.density import DensitySettings
+from holdfast.kit.errors import ConfigError, nearest
 
 GATE_PREFIX = "penalty_gate_"
 GATE_DEFAULTS = GateSettings(enabled=True, success_step_one=7, median_fallback="p10")

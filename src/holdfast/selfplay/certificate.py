@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from holdfast.config import Config
-from holdfast.intervals import newcombe, wilson
+from holdfast.config.sections import Config
+from holdfast.kit.intervals import newcombe, wilson
 from holdfast.selfplay.arena import below
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.cast import Player

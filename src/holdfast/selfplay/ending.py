@@ -1,4 +1,4 @@
-"""How learning ends: roles may learn as challengers do, each against what the other was, then the first one alone.
+"""How learning ends: the first role may learn alone for a while, as challengers do.
 
 The last of a pair that learned together is not what either role could be against the other as it stands: the second
 role, which wins nearly always, goes on running ahead of the first one. In the finish (`duel.finish_share`) that one
@@ -8,79 +8,56 @@ catches up with a second role that stays as it is, until its time is over or it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from holdfast.curriculum.contract import Tell
+from holdfast.selfplay.pair import Pair
 from holdfast.selfplay.rota import FIRST
-from holdfast.selfplay.schedule import is_last, last_iteration, planned_finish, planned_sharpening
-from holdfast.selfplay.state import DuelState
+from holdfast.selfplay.schedule import last_iteration, planned_finish
 
 LOOK_EVERY = 10  # iterations at least between two evaluations that the last duels of a finish ask for
 
-Event = Callable[..., None]
 
-
-def sharpening_is_due(state: DuelState) -> bool:
-    """Has the last generation had its time, and is there some before the finish?"""
-    config, book = state.config, state.book
-    if config.duel.sharpen_share == 0.0 or book.is_ending or not is_last(config, book) or state.exercises:
+def finish_is_due(pair: Pair) -> bool:
+    """Have both roles had their time together?"""
+    config, book = pair.config, pair.book
+    if config.duel.finish_share == 0.0 or book.finish_at is not None or pair.exercises:
         return False
-    return max(planned_sharpening(config), book.born_at + 1) <= state.scheduled < planned_finish(config)
+    return planned_finish(config) <= pair.scheduled < config.run.iterations
 
 
-def begin_sharpening(state: DuelState, event: Event) -> None:
-    """From here on each role learns against what the other is now, whatever ends its turns."""
-    state.book.sharpen_at = state.scheduled
-    policies = {}
-    for side, side_book in zip(state.sides, state.book.sides, strict=True):
-        side_book.stood = policies[side.name] = state.vault.freeze(side)
-    event("sharpen", policies=policies)
-
-
-def finish_is_due(state: DuelState) -> bool:
-    """Has the last generation had its time?"""
-    config, book = state.config, state.book
-    if config.duel.finish_share == 0.0 or book.finish_at is not None or not is_last(config, book) or state.exercises:
-        return False
-    return max(planned_finish(config), book.born_at + 1) <= state.scheduled < config.run.iterations
-
-
-def begin_finish(state: DuelState, event: Event) -> None:
+def begin_finish(pair: Pair, event: Tell) -> None:
     """From here on only the first role learns, by schedules of its own."""
-    book = state.book
-    book.finish_at = state.scheduled
-    for side_book in book.sides:
-        side_book.stood = None
-    event("finish", role=state.sides[FIRST].name, policy=state.vault.freeze(state.sides[FIRST]))
+    pair.book.finish_at = pair.scheduled
+    event("finish", role=pair.roles[FIRST], policy=pair.vault.freeze(pair.learners[FIRST]))
 
 
-def wants_a_look(state: DuelState) -> bool:
+def wants_a_look(pair: Pair) -> bool:
     """Where a share of wins ends the finish: before it begins, when the last duels say so, when its time is over."""
-    config, book = state.config, state.book
-    since = state.counts.iteration - book.evaluated_at
+    config, book = pair.config, pair.book
+    since = pair.counts.iteration - book.evaluated_at
     if config.duel.finish_until == 0.0 or since == 0:
         return False
     if book.finish_at is None:
-        return finish_is_due(state)
+        return finish_is_due(pair)
     rate = book.sides[FIRST].pulse.rate
     wins_enough = rate is not None and rate >= config.duel.finish_until and since >= LOOK_EVERY
-    return wins_enough or state.scheduled >= config.run.iterations
+    return wins_enough or pair.scheduled >= config.run.iterations
 
 
-def note_finish(state: DuelState, rate: float, event: Event) -> None:
+def note_finish(pair: Pair, rate: float, event: Tell) -> None:
     """After an evaluation in the finish, or when that is due: does the first role win often enough to stop?"""
-    book, wanted = state.book, state.config.duel.finish_until
-    if 0.0 < wanted <= rate and (book.finish_at is not None or finish_is_due(state)):
+    book, wanted = pair.book, pair.config.duel.finish_until
+    if 0.0 < wanted <= rate and (book.finish_at is not None or finish_is_due(pair)):
         book.has_finished = True
-        after = 0 if book.finish_at is None else state.scheduled - book.finish_at
-        event("finished_early", role=state.sides[FIRST].name, rate=rate, wanted=wanted, after=after)
+        after = 0 if book.finish_at is None else pair.scheduled - book.finish_at
+        event("finished_early", role=pair.roles[FIRST], rate=rate, wanted=wanted, after=after)
 
 
-def take_up_finish(state: DuelState, event: Event) -> None:
+def take_up_finish(pair: Pair, event: Tell) -> None:
     """A resumed run may have been made longer: both roles learn on until the finish that is now planned."""
-    book = state.book
-    begun = state.scheduled if book.finish_at is None and book.has_finished else book.finish_at
-    if begun is None or begun >= planned_finish(state.config):
+    book = pair.book
+    begun = pair.scheduled if book.finish_at is None and book.has_finished else book.finish_at
+    if begun is None or begun >= planned_finish(pair.config):
         return
-    book.shift += state.scheduled - begun
+    book.shift += pair.scheduled - begun
     book.finish_at, book.has_finished = None, False
-    event("unfinished", until=last_iteration(state.config, book))
+    event("unfinished", until=last_iteration(pair.config, book))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from holdfast.selfplay.settings import DuelConfig
 
 FIRST, SECOND = 0, 1  # numbers of the two roles
@@ -155,14 +155,6 @@ def damping(settings: DuelConfig, gap: float | None) -> float:
     if settings.damp_threshold <= 0.0 or gap is None or gap >= settings.damp_threshold:
         return 1.0
     return max(LEAST_DAMPING, gap / settings.damp_threshold)
-
-
-def waiting(settings: DuelConfig, wins: int, duels: int) -> float:
-    """The factor on the second role's learning rate by what the first one wins: who hardly ever loses waits, so that
-    the other one can learn to play against what it is now."""
-    if settings.evader_waits <= 0.0 or duels == 0:
-        return 1.0
-    return min(max(wins / duels / settings.evader_waits - 1.0, 0.0), 1.0)
 
 
 def full_sight(settings: DuelConfig, steps: int) -> float:

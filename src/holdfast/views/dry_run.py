@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from holdfast.config import Config, to_json
+from holdfast.config.sections import Config, to_json
 from holdfast.learner.batch import make_batch
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.policy import Policy
@@ -45,7 +45,6 @@ def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
         }
     every, rounds = config.evaluation.every, config.response.rounds if config.response.certify else 0
     learners = [role["agent_steps_per_iteration"] for role in roles.values()]
-    learners += config.duel.partners * learners[:1]
     return {
         "roles": roles,
         "agent_steps": sum(learners) * (iterations + rounds * round_length(config)),
