@@ -73,7 +73,7 @@ def record(tree: Path, out: Path, names: Names, kinds: list[str], jobs: int) -> 
     begun, failed = time.monotonic(), []
     with (
         tempfile.TemporaryDirectory(prefix="golden-") as work,
-        open_tree(tree, Path(work) / "work", names, jobs) as opened,
+        open_tree(tree, Path(work) / "work", names, min(jobs, len(kinds))) as opened,
         ThreadPoolExecutor(jobs) as pool,
     ):
         waiting = {kind: pool.submit(run_kind, opened, kind) for kind in kinds}
