@@ -76,6 +76,8 @@ def record(tree: Path, out: Path, names: Names, kinds: list[str], jobs: int) -> 
         open_tree(tree, Path(work) / "work", names, min(jobs, len(kinds))) as opened,
         ThreadPoolExecutor(jobs) as pool,
     ):
+        for kind in kinds:
+            (out / f"{kind}.json").unlink(missing_ok=True)  # of an earlier record: a kind that fails has none
         waiting = {kind: pool.submit(run_kind, opened, kind) for kind in kinds}
         for kind, future in waiting.items():
             try:

@@ -120,8 +120,10 @@ PRESETS = (
 )
 
 KINDS: dict[str, Kind] = {
-    "template": Kind("template", {"run.iterations": "12"}),
-    "template-resumed": Kind("template", {"run.iterations": "12"}, interrupt_after=3, like="template"),
+    "template": Kind("template", {"run.iterations": "24", "run.stop_score": "none"}),
+    "template-resumed": Kind(
+        "template", {"run.iterations": "24", "run.stop_score": "none"}, interrupt_after=3, like="template"
+    ),
     "cores": Kind(
         "template",
         {
@@ -170,7 +172,7 @@ KINDS: dict[str, Kind] = {
     "vtrace-overlap-resumed": Kind(
         "gym:CartPole-v1",
         {**SMALL, **VTRACE, "rollout.overlap": "true"},
-        interrupt_after=2,
+        interrupt_after=1,
         like="vtrace-overlap",
     ),
     "fish": Kind(

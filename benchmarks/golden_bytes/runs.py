@@ -48,22 +48,30 @@ class Server:
         self.process = subprocess.Popen([sys.executable, str(WARM)], env=environment, text=True, **pipes)
 
     def run(self, words: list[str], work: Path, out: Path, meanwhile: Callable[[int], None]) -> Done:
-        requests, answers = self.process.stdin, self.process.stdout
-        assert requests is not None and answers is not None
+        requests = self.process.stdin
+        assert requests is not None
         requests.write(json.dumps({"words": words, "cwd": str(work), "out": str(out)}) + "\n")
         requests.flush()
-        process = int(answers.readline())
+        process = self.answer()
         last = threading.Timer(PATIENCE_S, os.kill, (process, signal.SIGKILL))
         last.start()
         try:
             meanwhile(process)
-            status = int(answers.readline())
+            status = self.answer()
         finally:
             last.cancel()
         return Done(status, *(out.with_name(out.name + end).read_text() for end in (".out", ".err")))
 
+    def answer(self) -> int:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise GoldenError(f"the process that runs the commands ended with status {self.process.wait()}")
+        return int(line)
+
     def close(self) -> None:
-        self.process.communicate("")
+        with contextlib.suppress(BrokenPipeError):
+            self.process.communicate("")
 
 
 @dataclass
@@ -74,9 +82,12 @@ class Tree:
     work: Path
     names: Names
     idle: queue.Queue[Server]
+    make: Callable[[], Server]
 
     def run(self, name: str, words: list[str], meanwhile: Callable[[int], None]) -> Done:
         server = self.idle.get()
+        if server.process.poll() is not None:  # it was ended from outside
+            server = self.make()
         try:
             return server.run(words, self.work, self.work / "out" / name, meanwhile)
         finally:
@@ -94,15 +105,14 @@ def open_tree(folder: Path, work: Path, names: Names, jobs: int) -> Iterator[Tre
     (work / "golden_world.py").write_text(names.world_for(source, WORLDS.read_text()))
     single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     paths = {"PYTHONPATH": os.pathsep.join((str(source), str(work))), "PYTHONHASHSEED": "0"}
-    servers = [Server({**os.environ, **single, **paths}) for _ in range(jobs)]
-    tree = Tree(folder.resolve(), work, names, queue.Queue())
-    for server in servers:
-        tree.idle.put(server)
+    tree = Tree(folder.resolve(), work, names, queue.Queue(), lambda: Server({**os.environ, **single, **paths}))
+    for _ in range(jobs):
+        tree.idle.put(tree.make())
     try:
         yield tree
     finally:
-        for server in servers:
-            server.close()
+        for _ in range(jobs):
+            tree.idle.get().close()
 
 
 def run_kind(tree: Tree, name: str) -> dict[str, Any]:
