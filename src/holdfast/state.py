@@ -19,8 +19,8 @@ from holdfast.kit.rng import derive
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner, make_learners
 from holdfast.learner.replay import Replay
+from holdfast.rollout.ahead import Ahead, share_threads
 from holdfast.rollout.collect import Memory, make_memory
-from holdfast.rollout.overlap import Ahead, share_threads
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.workers.supervisor import Supervisor

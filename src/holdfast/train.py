@@ -16,10 +16,11 @@ from holdfast.curriculum.start import make_curriculum
 from holdfast.kit.errors import CheckpointError
 from holdfast.kit.signals import StopRequest
 from holdfast.kit.timing import Clock, heap_at_rest
-from holdfast.learner.fingerprint import fingerprint
+from holdfast.learner.learner import fingerprint
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import UpdateResult, update
 from holdfast.rollout.act import PolicyActor, Tally
+from holdfast.rollout.ahead import Collector
 from holdfast.rollout.evaluate import (
     DURING_RUN,
     HELD_OUT,
@@ -30,7 +31,6 @@ from holdfast.rollout.evaluate import (
     play_yardsticks,
     summary,
 )
-from holdfast.rollout.overlap import Collector
 from holdfast.runs.checkpoint import BEST_WORST, Checkpoints, Saved
 from holdfast.runs.device import Pace, refuse_large
 from holdfast.runs.first_weights import begin_with

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.config.sections import LearnerConfig, PolicyConfig
-from holdfast.learner import fused_kernels
+from holdfast.learner.engines import fused_kernels
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Minibatch
 from holdfast.learner.ppo import descend

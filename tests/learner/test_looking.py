@@ -15,9 +15,8 @@ from holdfast.config.reading import load_config
 from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.kit.errors import ConfigError
 from holdfast.learner.batch import make_batch
-from holdfast.learner.belief import COMPONENTS, mixture_of, mixture_outputs
 from holdfast.learner.learner import Learner
-from holdfast.learner.looking import RINGS, SECTORS, Looker, Ring
+from holdfast.learner.parts_encoder import COMPONENTS, RINGS, SECTORS, Looker, Ring, mixture_of, mixture_outputs
 from holdfast.learner.schedules import Pace
 from holdfast.learner.update import update
 from holdfast.runs.folder import create_run

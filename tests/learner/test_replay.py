@@ -14,11 +14,10 @@ from holdfast.config.sections import ReplayConfig
 from holdfast.kit.errors import ConfigError, NonFinite
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
-from holdfast.learner.replay import LEAST_PRIORITY, Drawn, Replay, Rows, capacity_of, row_kinds
-from holdfast.learner.replaying import Replaying
-from holdfast.learner.samplers import SAMPLERS
+from holdfast.learner.replay import LEAST_PRIORITY, SAMPLERS, Drawn, Replay, Rows, capacity_of, row_kinds
 from holdfast.learner.schedules import Pace
 from holdfast.learner.update import update
+from holdfast.learner.vtrace import Replaying
 from holdfast.views.dry_run import spec_of
 from tests.learner.test_advantages import ROLE
 from tests.learner.test_vtrace import acted_batch, learner

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.config.sections import LearnerConfig, PolicyConfig
-from holdfast.learner import wide_kernels
-from holdfast.learner.fused import knobs_of, rows_of
+from holdfast.learner.engines import loss_kernels as wide_kernels
+from holdfast.learner.engines.fused import knobs_of, rows_of
+from holdfast.learner.engines.wide import Wide
 from holdfast.learner.learner import Learner
 from holdfast.learner.ppo import descend
 from holdfast.learner.schedules import Pace
-from holdfast.learner.wide import Wide
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Actions, Continuous, Discrete, Observations
 from tests.learner.test_fused import minibatch

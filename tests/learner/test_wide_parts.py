@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.batch import make_batch
-from holdfast.learner.belief import mixture_of
+from holdfast.learner.engines.wide import Wide, tiles_of
+from holdfast.learner.engines.wide_layout import jobs_of
 from holdfast.learner.learner import Learner
+from holdfast.learner.parts_encoder import mixture_of
 from holdfast.learner.ppo import descend
 from holdfast.learner.schedules import Pace
 from holdfast.learner.update import update
-from holdfast.learner.wide import Wide, tiles_of
-from holdfast.learner.wide_net import jobs_of
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Actions, Continuous, Discrete, Observations
 from tests.learner.test_fused import minibatch

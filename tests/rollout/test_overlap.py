@@ -12,7 +12,7 @@ from holdfast.kit.errors import NonFinite
 from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
-from holdfast.rollout.overlap import Collector, share_threads
+from holdfast.rollout.ahead import Collector, share_threads
 from holdfast.runs.metrics import read_lines
 from holdfast.state import State, initial_state
 from tests.conftest import finished_run, small_config

@@ -15,7 +15,7 @@ from holdfast.config.reading import load_config
 from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
-from holdfast.rollout.overlap import Collector, share_threads
+from holdfast.rollout.ahead import Collector, share_threads
 from holdfast.state import initial_state
 from holdfast.worlds.registry import OURS, make_world, own_game, world_class
 

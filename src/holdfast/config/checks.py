@@ -5,8 +5,7 @@ from __future__ import annotations
 from holdfast.config.options import allows
 from holdfast.config.sections import Config, flat, options_known
 from holdfast.kit.errors import ConfigError
-from holdfast.learner.choices import as_chosen
-from holdfast.learner.engine import obstacles
+from holdfast.learner.engines import obstacles
 from holdfast.learner.schedules import LONGEST_WARMUP, rises_again
 from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
@@ -60,7 +59,7 @@ def idle_curriculum(config: Config, explicit: frozenset[str], game: Game) -> lis
 
 def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpec) -> None:
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
-    roles = [as_chosen(role, config.policy) for role in spec.roles]
+    roles = [role.discretized(config.policy.grid) for role in spec.roles]
     problems = [problem for role in roles for problem in _role_problems(config, explicit, role)]
     game = game_of(config)
     problems += idle_curriculum(config, explicit, game)

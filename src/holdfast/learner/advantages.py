@@ -6,6 +6,8 @@ A terminated step has no future. A truncated step counts the value of the last s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 
@@ -56,6 +58,70 @@ def gae(batch: Batch, discount: float, trace: float) -> tuple[torch.Tensor, torc
         array(advantage),
     )
     return advantage, advantage + batch.value
+
+
+class Trace(NamedTuple):
+    """V-trace's constants."""
+
+    discount: float
+    trace: float  # lambda
+    rho_bar: float
+    c_bar: float
+
+
+class Targets(NamedTuple):
+    """What V-trace says about steps [T, R], in units of reward."""
+
+    value: torch.Tensor  # where the value should be: v
+    advantage: torch.Tensor  # rho (r + gamma v of the next step - V)
+
+
+@kernel
+def vtrace_kernel(  # type: ignore[no-untyped-def]
+    reward, value, last_value, bootstrap, learned, terminated, truncated, ratio, trace, target, advantage
+):
+    steps, rows = reward.shape
+    carry = np.zeros(rows)  # v - V of the step after this one
+    following = np.empty(rows)
+    for row in range(rows):
+        following[row] = np.float64(last_value[row])
+    for t in range(steps - 1, -1, -1):
+        for row in range(rows):
+            now = np.float64(value[t, row])
+            rho = c = 0.0  # of a step nothing is learned from: its value stands, and what led to it counts that
+            if learned[t, row]:
+                weight = np.float64(ratio[t, row])
+                rho, c = min(trace.rho_bar, weight), trace.trace * min(trace.c_bar, weight)
+            ahead, traced = following[row], carry[row]
+            if terminated[t, row]:
+                ahead, traced = 0.0, 0.0
+            elif truncated[t, row]:
+                ahead, traced = np.float64(bootstrap[t, row]), 0.0
+            gain = np.float64(reward[t, row])
+            worth = gain + trace.discount * (ahead + traced)
+            carry[row] = rho * (gain + trace.discount * ahead - now) + trace.discount * c * traced
+            target[t, row] = np.float32(now + carry[row])
+            advantage[t, row] = np.float32(rho * (worth - now))
+            following[row] = now
+
+
+def vtrace(batch: Batch, rows: torch.Tensor, value: torch.Tensor, ratio: torch.Tensor, trace: Trace) -> Targets:
+    """Targets for some rows of a batch, from what the policy of the moment says about them, [T, R]."""
+    found = Targets(*(torch.zeros_like(value) for _ in range(2)))
+    vtrace_kernel(
+        array(batch.reward[:, rows]),
+        array(value),
+        array(batch.last_value[rows]),
+        array(batch.bootstrap[:, rows]),
+        array(batch.learned[:, rows]),
+        array(batch.terminated[:, rows]),
+        array(batch.truncated[:, rows]),
+        array(ratio),
+        trace,
+        array(found.value),
+        array(found.advantage),
+    )
+    return found
 
 
 def explained_variance(value: torch.Tensor, returns: torch.Tensor) -> float:

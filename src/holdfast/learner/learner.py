@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
+import numpy as np
 import torch
 
 from holdfast.config.sections import Config, LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch
-from holdfast.learner.choices import as_chosen
-from holdfast.learner.engine import chosen_engine
-from holdfast.learner.fused import Fused
+from holdfast.learner.engines import chosen_engine
+from holdfast.learner.engines.eager import computing
+from holdfast.learner.engines.fused import Fused
+from holdfast.learner.engines.wide import Wide
 from holdfast.learner.normalize import CLIP, Moments
 from holdfast.learner.optim import FlatAdam
 from holdfast.learner.policy import Output, Policy
-from holdfast.learner.precision import computing
 from holdfast.learner.replay import Replay
-from holdfast.learner.wide import Wide
 from holdfast.worlds.api import Role
 
 
@@ -26,7 +27,7 @@ class Learner:
     def __init__(
         self, role: Role, policy: PolicyConfig, config: LearnerConfig, generator: torch.Generator, threads: int = 1
     ) -> None:
-        self.role = role = as_chosen(role, policy)
+        self.role = role = role.discretized(policy.grid)
         self.config = config
         scaled = config.normalize_observations and not role.observations.is_image
         self.policy = Policy(role, policy, generator, horizon=CLIP if scaled else None)
@@ -104,3 +105,16 @@ def make_learners(config: Config, roles: tuple[Role, ...], generator: torch.Gene
     """`generator` draws the first weights."""
     threads = config.rollout.threads if config.rollout.lag == 0 else max(1, config.rollout.threads // 2)
     return {role.name: Learner(role, config.policy, config.learner, generator, threads) for role in roles}
+
+
+def fingerprint(learners: dict[str, Learner]) -> str:
+    """Twelve hexadecimal digits of the weights and of the scale of observations."""
+    digest = hashlib.sha256()
+    for role in sorted(learners):
+        learner = learners[role]
+        weights = {name: tensor.detach().numpy() for name, tensor in learner.policy.state_dict().items()}
+        scale = learner.observations.arrays() if learner.observations is not None else {}
+        for name, array in sorted({**weights, **scale}.items()):
+            digest.update(f"{role}/{name}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:12]

@@ -10,12 +10,24 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from holdfast.kit.compiled import announced
-from holdfast.learner import normalize_kernels as kernels
+from holdfast.kit.compiled import announced, kernel
 from holdfast.learner.batch import Batch, array
 
 CLIP = 10.0
 EPSILON = 1e-8
+
+
+@kernel
+def add_distances(seen, chosen, scale, around, sums, squares):  # type: ignore[no-untyped-def]
+    """How far the chosen rows [M, D] are from `around`, and the squares of that; `scale` leads back to raw numbers."""
+    mean, deviation = scale[0], scale[1]
+    for m in range(seen.shape[0]):
+        if chosen[m]:
+            row = seen[m]
+            for j in range(row.shape[0]):
+                away = np.float64(row[j] * deviation[j] + mean[j]) - around[j]
+                sums[j] += away
+                squares[j] += away * away
 
 
 class Moments:
@@ -26,7 +38,7 @@ class Moments:
         self.mean = torch.zeros(size, dtype=torch.float64)
         self.variance = torch.ones(size, dtype=torch.float64)
         self._refresh()
-        with announced("learner", kernels.__file__):
+        with announced("learner", __file__):
             self._add(torch.zeros(0, size), torch.zeros(0, dtype=torch.bool), torch.zeros(2, size), self.mean)
 
     def _refresh(self) -> None:
@@ -57,7 +69,7 @@ class Moments:
         self, seen: torch.Tensor, chosen: torch.Tensor, scale: torch.Tensor, around: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         sums, squares = torch.zeros_like(self.mean), torch.zeros_like(self.mean)
-        kernels.add_distances(*map(array, (seen, chosen, scale, around, sums, squares)))
+        add_distances(*map(array, (seen, chosen, scale, around, sums, squares)))
         return sums, squares
 
     def _merge(self, count: int, mean: torch.Tensor, variance: torch.Tensor) -> None:

@@ -14,9 +14,10 @@ import torch
 from torch import nn
 from torch.optim.adam import adam
 
+from holdfast.kit import aligned
 from holdfast.kit.errors import NonFinite
 
-LINE = 16  # float32 numbers per cache line
+LINE = aligned.LINE // 4  # float32 numbers per cache line
 BETAS = (0.9, 0.999)
 
 

@@ -15,10 +15,9 @@ import torch
 from torch import nn
 
 from holdfast.config.sections import PolicyConfig
-from holdfast.learner.cores import Core
 from holdfast.learner.heads import make_head
-from holdfast.learner.looking import Looker
-from holdfast.learner.networks import feature_count, make_convolutions
+from holdfast.learner.networks import Core, feature_count, make_convolutions
+from holdfast.learner.parts_encoder import Looker
 from holdfast.worlds.api import Role
 
 Tensor = torch.Tensor

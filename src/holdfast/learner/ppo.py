@@ -11,12 +11,12 @@ import torch
 
 from holdfast.learner.advantages import explained_variance, gae
 from holdfast.learner.batch import Batch
-from holdfast.learner.belief import mixture_of
+from holdfast.learner.engines.wide import Wide
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss, Minibatch, normalized, ppo_loss
+from holdfast.learner.parts_encoder import mixture_of
 from holdfast.learner.policy import Output
 from holdfast.learner.schedules import Pace
-from holdfast.learner.wide import Wide
 
 
 class PpoLesson:

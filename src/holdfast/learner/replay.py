@@ -15,7 +15,6 @@ import torch
 
 from holdfast.config.sections import ReplayConfig
 from holdfast.kit.errors import NonFinite
-from holdfast.learner.samplers import SAMPLERS
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Continuous, Discrete, Grid
 
@@ -145,3 +144,24 @@ class Replay:
             "replay_priority_p50": float(np.quantile(priority, 0.5)) if self.size else 0.0,
             "replay_priority_p99": float(np.quantile(priority, 0.99)) if self.size else 0.0,
         }
+
+
+# --- samplers: draw places with probability in proportion to priority ** alpha ---------------------------------------
+
+
+def draw_with_torch(priority: np.ndarray, alpha: float, chances: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Places [M] for chances [M] in [0, 1), and the probability of each."""
+    shares = torch.from_numpy(priority).double().pow_(alpha)
+    sums = shares.cumsum(0)
+    places = torch.searchsorted(sums, chances * sums[-1], right=True).clamp_(max=len(shares) - 1)
+    return places.numpy(), (shares[places] / sums[-1]).numpy()
+
+
+def draw_with_numpy(priority: np.ndarray, alpha: float, chances: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    shares = priority.astype(np.float64) ** alpha
+    sums = np.cumsum(shares)
+    places = np.minimum(np.searchsorted(sums, chances.numpy() * sums[-1], side="right"), len(shares) - 1)
+    return places, shares[places] / sums[-1]
+
+
+SAMPLERS = {"device": draw_with_torch, "numpy": draw_with_numpy}

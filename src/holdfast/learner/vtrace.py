@@ -8,83 +8,18 @@ of the policy that acted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from holdfast.kit.compiled import kernel
-from holdfast.learner.advantages import explained_variance
+from holdfast.kit.errors import NonFinite
+from holdfast.learner.advantages import Trace, explained_variance, vtrace
 from holdfast.learner.batch import Batch, array
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss, Minibatch, actor_critic_loss, normalized, spread_of
 from holdfast.learner.ppo import shuffled_rows
-from holdfast.learner.replaying import Replaying
-from holdfast.learner.schedules import Pace
-
-
-class Trace(NamedTuple):
-    """V-trace's constants."""
-
-    discount: float
-    trace: float  # lambda
-    rho_bar: float
-    c_bar: float
-
-
-class Targets(NamedTuple):
-    """What V-trace says about steps [T, R], in units of reward."""
-
-    value: torch.Tensor  # where the value should be: v
-    advantage: torch.Tensor  # rho (r + gamma v of the next step - V)
-
-
-@kernel
-def vtrace_kernel(  # type: ignore[no-untyped-def]
-    reward, value, last_value, bootstrap, learned, terminated, truncated, ratio, trace, target, advantage
-):
-    steps, rows = reward.shape
-    carry = np.zeros(rows)  # v - V of the step after this one
-    following = np.empty(rows)
-    for row in range(rows):
-        following[row] = np.float64(last_value[row])
-    for t in range(steps - 1, -1, -1):
-        for row in range(rows):
-            now = np.float64(value[t, row])
-            rho = c = 0.0  # of a step nothing is learned from: its value stands, and what led to it counts that
-            if learned[t, row]:
-                weight = np.float64(ratio[t, row])
-                rho, c = min(trace.rho_bar, weight), trace.trace * min(trace.c_bar, weight)
-            ahead, traced = following[row], carry[row]
-            if terminated[t, row]:
-                ahead, traced = 0.0, 0.0
-            elif truncated[t, row]:
-                ahead, traced = np.float64(bootstrap[t, row]), 0.0
-            gain = np.float64(reward[t, row])
-            worth = gain + trace.discount * (ahead + traced)
-            carry[row] = rho * (gain + trace.discount * ahead - now) + trace.discount * c * traced
-            target[t, row] = np.float32(now + carry[row])
-            advantage[t, row] = np.float32(rho * (worth - now))
-            following[row] = now
-
-
-def vtrace(batch: Batch, rows: torch.Tensor, value: torch.Tensor, ratio: torch.Tensor, trace: Trace) -> Targets:
-    """Targets for some rows of a batch, from what the policy of the moment says about them, [T, R]."""
-    found = Targets(*(torch.zeros_like(value) for _ in range(2)))
-    vtrace_kernel(
-        array(batch.reward[:, rows]),
-        array(value),
-        array(batch.last_value[rows]),
-        array(batch.bootstrap[:, rows]),
-        array(batch.learned[:, rows]),
-        array(batch.terminated[:, rows]),
-        array(batch.truncated[:, rows]),
-        array(ratio),
-        trace,
-        array(found.value),
-        array(found.advantage),
-    )
-    return found
+from holdfast.learner.replay import LEAST_PRIORITY, Drawn, Replay, Rows
+from holdfast.learner.schedules import Pace, between
 
 
 class VtraceLesson:
@@ -160,3 +95,88 @@ class VtraceLesson:
         goal = learner.value_in_network(targets.value.flatten()[learned])
         part = Minibatch(obs, actions[learned], log_prob[learned], advantage, goal, value[learned])
         return part, log_ratio[learned]
+
+
+# --- replay ---------------------------------------------------------------------------------------------------------
+
+
+class Replaying:
+    """Replay during one update."""
+
+    def __init__(self, learner: Learner, replay: Replay) -> None:
+        self.learner, self.replay, self.is_due = learner, replay, replay.is_due
+        self.losses: list[float] = []
+        self.unique: list[float] = []
+        self.ages: list[np.ndarray] = []
+        self.beta = 0.0
+
+    def add_gradient(self, pace: Pace, spread: float) -> None:
+        """Add the gradient of one replayed minibatch; `spread` is the scale of the fresh steps' advantages."""
+        config = self.replay.config
+        self.beta = between(config.beta_start, config.beta_final, pace.progress)
+        drawn = self.replay.draw(self.beta)
+        loss = config.coef * self._loss(drawn, spread)
+        if not bool(torch.isfinite(loss)):
+            raise NonFinite("the loss is not finite: replay; the weights are as before this step")
+        loss.backward()
+        self.losses.append(float(loss.detach()))
+        self.unique.append(len(np.unique(drawn.places)) / len(drawn.places))
+        self.ages.append(drawn.age)
+
+    def _loss(self, drawn: Drawn, spread: float) -> torch.Tensor:
+        learner, rows = self.learner, drawn.rows
+        output = learner.answer(seen_again(learner, rows.obs))
+        log_prob, _ = learner.policy.head.judge(output.actions, learner.policy.extra, torch.from_numpy(rows.actions))
+        weight, reward, goes_on, then = (
+            torch.from_numpy(numbers.astype(np.float32))
+            for numbers in (drawn.weight, rows.reward, rows.goes_on, rows.log_prob)
+        )
+        with torch.no_grad():
+            worth = learner.value_in_reward(output.value)
+            after = learner.value_in_reward(learner.answer(seen_again(learner, rows.next_obs)).value)
+            rho = (log_prob - then).exp().clamp(max=learner.config.rho_bar)
+            surprise = rho * (reward + learner.config.gamma * goes_on * after - worth)
+            goal = learner.value_in_network(worth + surprise)
+            self.replay.set_priority(drawn.places, array(surprise))
+        policy = -(weight * surprise / spread * log_prob).mean()
+        return policy + learner.config.value_coef * (weight * (output.value - goal) ** 2).mean()
+
+    def keep(self, batch: Batch, advantage: torch.Tensor) -> None:
+        """After an update: its learned steps [T, R] whose next sight is at hand, for the updates to come."""
+        chosen = batch.learned & ~batch.truncated
+        chosen[-1] &= batch.terminated[-1]
+        self.replay.push(
+            Rows(
+                obs=array(batch.raw_obs(chosen)),
+                actions=array(batch.actions.flatten(0, 1)[chosen.flatten()]),
+                log_prob=array(batch.log_prob[chosen]),
+                reward=array(batch.reward[chosen]),
+                next_obs=array(_next_sights(batch, chosen)),
+                goes_on=~array(batch.terminated[chosen]),
+                born=np.full(int(chosen.sum()), self.replay.updates),
+                priority=np.abs(array(advantage[chosen])) + LEAST_PRIORITY,
+            )
+        )
+
+    def statistics(self) -> dict[str, float]:
+        found = self.replay.statistics()
+        if self.losses:
+            found["replay_loss"] = float(np.mean(self.losses))
+            found["replay_unique"] = float(np.mean(self.unique))
+            found["replay_beta"] = self.beta
+            found["replay_age_p50"] = float(np.median(np.concatenate(self.ages)))
+        return found
+
+
+def _next_sights(batch: Batch, chosen: torch.Tensor) -> torch.Tensor:
+    """What followed the chosen steps; after an end anything will do, as it is never looked at."""
+    steps, rows = torch.nonzero(chosen, as_tuple=True)
+    following = torch.clamp(steps + 1, max=batch.steps - 1) * batch.rows + rows
+    every = torch.ones_like(chosen)
+    return batch.raw_obs(every)[following]
+
+
+def seen_again(learner: Learner, obs: np.ndarray) -> torch.Tensor:
+    """Observations through the scale of now."""
+    raw = torch.from_numpy(obs)
+    return raw if learner.observations is None else learner.observations.scaled(raw.flatten(1)).view_as(raw)

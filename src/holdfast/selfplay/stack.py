@@ -17,8 +17,9 @@ import torch
 from holdfast.kit.aligned import aligned
 from holdfast.kit.compiled import announced, use_threads
 from holdfast.learner.batch import array
-from holdfast.learner.fused import Fused
-from holdfast.learner.fused_kernels import TILE, transpose_weights
+from holdfast.learner.engines.fused import Fused
+from holdfast.learner.engines.fused_kernels import transpose_weights
+from holdfast.learner.engines.layout import TILE
 from holdfast.learner.learner import Learner
 from holdfast.learner.normalize import EPSILON
 from holdfast.rollout.act import seen_copy

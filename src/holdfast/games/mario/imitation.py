@@ -16,7 +16,7 @@ import torch
 from holdfast.games.mario.backward import Backward
 from holdfast.games.mario.exploring import Passed
 from holdfast.learner.learner import Learner
-from holdfast.learner.replaying import seen_again
+from holdfast.learner.vtrace import seen_again
 
 OBSERVED = "player.obs"  # of a moment's rows
 AT_ONCE = 128  # moments of a long way per step

@@ -7,50 +7,26 @@ on busy ones.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import torch
 
 from holdfast.config.sections import LearnerConfig
 from holdfast.kit.aligned import aligned
 from holdfast.kit.compiled import announced, use_threads
-from holdfast.learner import fused_kernels as kernels
 from holdfast.learner.batch import array
+from holdfast.learner.engines import fused_kernels as kernels
+from holdfast.learner.engines.layout import CHUNKS, LINEAR, RELU, SUMS, TANH, TILE, Knobs, Room, Rows, Tower, make_tower
 from holdfast.learner.losses import Loss, Minibatch
 from holdfast.learner.optim import FlatAdam
 from holdfast.learner.policy import Body, Policy
-from holdfast.learner.shapes import Room, Tower, make_tower
 
 BOUNDLESS = np.float32(3.0e38)
 UNLIMITED = 1.0e9
 
 
-class Rows(NamedTuple):
-    """A minibatch as kernels read it."""
-
-    obs: np.ndarray
-    actions: np.ndarray
-    log_prob: np.ndarray
-    advantage: np.ndarray
-    target: np.ndarray
-    old_value: np.ndarray
-
-
-class Knobs(NamedTuple):
-    """Constants of the loss, with the share that turns sums into means."""
-
-    clip: float
-    value_clip: float
-    entropy: float
-    value_coef: float
-    share: float
-    horizon: np.float32
-
-
 def kind_of(body: Body) -> int:
     """The activation behind its layers, as kernels call it."""
-    return kernels.TANH if body.act is torch.tanh else kernels.RELU
+    return TANH if body.act is torch.tanh else RELU
 
 
 def knobs_of(config: LearnerConfig, entropy_coef: float, rows: int, horizon: np.float32) -> Knobs:
@@ -96,9 +72,9 @@ class Fused:
         self.policy = self._tower("body", policy.body, "action_layer", self.outputs, rooms[0])
         self.value = self._tower("value_body", policy.value_body, "value_layer", 1, rooms[1])
         self.turned = aligned((len(optimizer.parameters),), np.float32)
-        self.pieces = aligned((kernels.CHUNKS, len(optimizer.parameters)), np.float32)
-        self.scratch = aligned((kernels.CHUNKS, max(room.size for room in rooms)), np.float32)
-        self.sums = np.zeros((kernels.CHUNKS, kernels.SUMS))
+        self.pieces = aligned((CHUNKS, len(optimizer.parameters)), np.float32)
+        self.scratch = aligned((CHUNKS, max(room.size for room in rooms)), np.float32)
+        self.sums = np.zeros((CHUNKS, SUMS))
         with announced("learner", kernels.__file__):
             self._warm_up()
 
@@ -111,14 +87,14 @@ class Fused:
 
     def _tower(self, body_name: str, body: Body, last_name: str, outputs: int, room: Room) -> Tower:
         names = [*(f"{body_name}.layers.{index}" for index in range(len(body.layers))), last_name]
-        kinds = [kind_of(body)] * len(body.layers) + [kernels.LINEAR]
+        kinds = [kind_of(body)] * len(body.layers) + [LINEAR]
         return make_tower(self.places, names, [body.inputs, *body.widths, outputs], kinds, room)
 
     def forward(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Logits [B, n] and values [B]."""
         rows = len(obs)
         logits, values = torch.empty(rows, self.outputs), torch.empty(rows)
-        tiles = -(-rows // kernels.TILE)
+        tiles = -(-rows // TILE)
         if len(self.scratch) < tiles:
             self.scratch = aligned((tiles, self.scratch.shape[1]), np.float32)
         use_threads(self.threads)

@@ -15,16 +15,17 @@ import torch
 from holdfast.config.sections import LearnerConfig
 from holdfast.kit.aligned import aligned
 from holdfast.kit.compiled import announced, use_threads
-from holdfast.learner import look_kernels, wide_kernels, wide_passes
 from holdfast.learner.batch import array
-from holdfast.learner.fused import BOUNDLESS, knobs_of, loss_of, rows_of
-from holdfast.learner.fused_kernels import SUMS, TILE
+from holdfast.learner.engines import loss_kernels as wide_kernels
+from holdfast.learner.engines import parts_kernels as look_kernels
+from holdfast.learner.engines import wide_kernels as wide_passes
+from holdfast.learner.engines.fused import BOUNDLESS, knobs_of, loss_of, rows_of
+from holdfast.learner.engines.layout import SUMS, TILE, Asked
+from holdfast.learner.engines.wide_layout import jobs_of, make_net
 from holdfast.learner.heads import ContinuousHead
 from holdfast.learner.losses import Loss, Minibatch
 from holdfast.learner.optim import FlatAdam
 from holdfast.learner.policy import Policy
-from holdfast.learner.shapes import Asked
-from holdfast.learner.wide_net import jobs_of, make_net
 
 Tensor = torch.Tensor
 FEW = 32  # rows that are worth two tiles

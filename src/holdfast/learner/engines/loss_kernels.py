@@ -7,8 +7,52 @@ import math
 import numpy as np
 
 from holdfast.kit.compiled import contracted
-from holdfast.learner.fused_kernels import CLIPPED, ENTROPY, KL, POLICY_LOSS, policy_error, value_error
-from holdfast.learner.heads import HALF_LOG_2PI
+from holdfast.learner.engines.layout import CLIPPED, ENTROPY, KL, POLICY_LOSS, VALUE_LOSS
+
+HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@contracted
+def policy_error(logits, action, old, advantage, weight, knobs, error, sums):  # type: ignore[no-untyped-def]
+    """One row's part of the policy loss and of the entropy, and their slope by each logit."""
+    count = logits.shape[0]
+    top = logits[0]
+    for j in range(1, count):
+        top = max(top, logits[j])
+    total = 0.0
+    for j in range(count):
+        error[j] = math.exp(logits[j] - top)
+        total += np.float64(error[j])
+    log_total = math.log(total)
+    entropy = 0.0
+    for j in range(count):
+        entropy -= np.float64(error[j]) / total * (np.float64(logits[j] - top) - log_total)
+    log_ratio = np.float64(logits[action] - top) - log_total - np.float64(old)
+    ratio = math.exp(log_ratio)
+    clipped = min(max(ratio, 1.0 - knobs.clip), 1.0 + knobs.clip)
+    gain, safe = advantage * ratio, advantage * clipped
+    pull = -weight * gain if gain <= safe else 0.0  # the clipped branch is flat
+    for j in range(count):
+        log_p, p = np.float64(logits[j] - top) - log_total, np.float64(error[j]) / total
+        by_choice = pull * ((1.0 if j == action else 0.0) - p)
+        error[j] = np.float32(by_choice + knobs.entropy * weight * p * (log_p + entropy))
+    sums[POLICY_LOSS] -= weight * min(gain, safe)
+    sums[ENTROPY] += weight * entropy
+    sums[KL] += weight * (ratio - 1.0 - log_ratio)
+    sums[CLIPPED] += weight * (1.0 if abs(ratio - 1.0) > knobs.clip else 0.0)
+
+
+@contracted
+def value_error(value, target, old, share, knobs, sums):  # type: ignore[no-untyped-def]
+    """One row's part of the value loss; its slope."""
+    moved = np.float64(value) - np.float64(old)
+    passes = 1.0
+    if knobs.value_clip > 0.0:
+        passes = 1.0 if abs(moved) <= knobs.value_clip else 0.0
+        moved = min(max(moved, -knobs.value_clip), knobs.value_clip)
+    miss = np.float64(old) + moved - np.float64(target)
+    sums[VALUE_LOSS] += share * miss * miss
+    return np.float32(2.0 * share * knobs.value_coef * miss * passes)
 
 
 @contracted

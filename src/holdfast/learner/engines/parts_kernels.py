@@ -14,10 +14,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from holdfast.kit.compiled import contracted, contracted_inlined
-from holdfast.learner.belief import COMPONENTS, HALF_LOG_2PI, LOG_SIGMA
-from holdfast.learner.fused_kernels import ONE, TILE, ZERO, block, squashed
-from holdfast.learner.looking import MEMORY, REACH, RINGS, SECTORS
-from holdfast.learner.products import add_products
+from holdfast.learner.engines.fused_kernels import ONE, ZERO, block, squashed
+from holdfast.learner.engines.layout import TILE
+from holdfast.learner.engines.products import add_products
+from holdfast.learner.parts_encoder import COMPONENTS, HALF_LOG_2PI, LOG_SIGMA, MEMORY, REACH, RINGS, SECTORS
 
 FIRST, SECOND = RINGS
 EDGES = REACH - 1  # places by which the ring is longer than its rays

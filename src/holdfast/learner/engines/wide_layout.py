@@ -8,14 +8,25 @@ from typing import NamedTuple
 import numpy as np
 from torch import nn
 
-from holdfast.learner import wide_passes as passes
-from holdfast.learner.fused import kind_of
-from holdfast.learner.fused_kernels import LINEAR, RELU, TANH, TILE
-from holdfast.learner.look_kernels import EDGES, FIRST, GATES, SECOND
-from holdfast.learner.looking import MEMORY, REACH, Belief, Look, Looker, OrderedPast, Plain, PlainPast, Ring
+from holdfast.learner.engines import wide_kernels as passes
+from holdfast.learner.engines.fused import kind_of
+from holdfast.learner.engines.layout import (
+    LINEAR,
+    RELU,
+    TANH,
+    TILE,
+    Net,
+    PastShape,
+    Places,
+    RingShape,
+    Room,
+    Tower,
+    make_tower,
+)
+from holdfast.learner.engines.parts_kernels import EDGES, FIRST, GATES, SECOND
 from holdfast.learner.optim import FlatAdam
+from holdfast.learner.parts_encoder import MEMORY, REACH, Belief, Look, Looker, OrderedPast, Plain, PlainPast, Ring
 from holdfast.learner.policy import Body, Policy
-from holdfast.learner.shapes import Net, PastShape, Places, RingShape, Room, Tower, make_tower
 
 NONE = np.zeros(0, np.int64)
 NOTHING = Tower(*[NONE] * len(Tower._fields))

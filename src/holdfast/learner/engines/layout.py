@@ -8,8 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.learner.fused_kernels import TILE
-from holdfast.learner.optim import LINE
+from holdfast.kit import aligned
+
+LINE = aligned.LINE // 4  # float32 numbers per cache line
+TILE = 64  # rows whose activations fit the nearest caches
+CHUNKS = 8  # of a minibatch, each with a gradient of its own
+POLICY_LOSS, VALUE_LOSS, ENTROPY, KL, CLIPPED = range(5)
+SUMS = 5
+TANH, RELU, LINEAR = range(3)  # what is behind a layer
 
 
 class Tower(NamedTuple):
@@ -95,6 +101,28 @@ class Asked(NamedTuple):
     said: np.ndarray  # [B, outputs of the head]
     values: np.ndarray  # [B, 1]
     beliefs: np.ndarray  # [B, numbers of a mixture]
+
+
+class Rows(NamedTuple):
+    """A minibatch as kernels read it."""
+
+    obs: np.ndarray
+    actions: np.ndarray
+    log_prob: np.ndarray
+    advantage: np.ndarray
+    target: np.ndarray
+    old_value: np.ndarray
+
+
+class Knobs(NamedTuple):
+    """Constants of the loss, with the share that turns sums into means."""
+
+    clip: float
+    value_clip: float
+    entropy: float
+    value_coef: float
+    share: float
+    horizon: np.float32
 
 
 class Room:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Literal
 
 from holdfast.config.sections import LearnerConfig, PolicyConfig
@@ -50,3 +51,17 @@ def chosen_engine(role: Role, policy: PolicyConfig, learner: LearnerConfig) -> L
     if small and not obstacles("fused", role, policy, learner):
         return "fused"
     return "torch" if obstacles("wide", role, policy, learner) else "wide"
+
+
+LARGE = ("impala", "impala-large")
+
+
+def chosen_precision(
+    policy: PolicyConfig, engine: str, cpuinfo: Path = Path("/proc/cpuinfo")
+) -> Literal["off", "bf16"]:
+    """What `learner.amp = auto` means on this machine; a function of hardware and configuration, never of a clock.
+    Engines of our own compute in float32 only."""
+    if policy.network not in LARGE or engine in ("fused", "wide"):
+        return "off"
+    flags = cpuinfo.read_text().split() if cpuinfo.exists() else []
+    return "bf16" if "amx_bf16" in flags else "off"

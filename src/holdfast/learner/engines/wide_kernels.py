@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.kit.compiled import contracted, contracted_parallel, prange
-from holdfast.learner.fused_kernels import (
-    TILE,
+from holdfast.learner.engines.fused_kernels import (
     ZERO,
     block,
     errors_tile,
@@ -19,7 +18,8 @@ from holdfast.learner.fused_kernels import (
     transpose_weights,
     weigh_layer,
 )
-from holdfast.learner.look_kernels import (
+from holdfast.learner.engines.layout import TILE, Net
+from holdfast.learner.engines.parts_kernels import (
     FIRST,
     GATES,
     MEMORY,
@@ -34,7 +34,6 @@ from holdfast.learner.look_kernels import (
     weigh_ring,
     weigh_ring_rest,
 )
-from holdfast.learner.shapes import Net
 
 # parts of a network, and pieces of work on the gradients of their weights
 PLAIN, LATENT, MIXTURE, JOINT, POLICY, VALUE, PAST, RING, RING_REST = range(9)
