@@ -62,7 +62,7 @@ def test_the_policy_that_acts_is_the_one_of_one_update_ago() -> None:
         batch = state.batches["player"]
         actor = initial_state(config).learners["player"]
         actor.optimizer.parameters.copy_(weights[max(0, number - 1)])  # the first two rollouts have no older policy
-        said = actor.policy.head.judge(
+        said = actor.policy.head.evaluate(
             actor.ask(batch.obs.flatten(0, 1), torch.zeros(0), torch.zeros(0)).actions,
             actor.policy.extra,
             batch.actions.flatten(),

@@ -1,7 +1,9 @@
-"""Generalised advantage estimation (Schulman et al. 2016) with ends and cuts told apart.
+"""Generalised advantage estimation (Schulman et al. 2016) and V-trace targets (Espeholt et al. 2018), with termination
+and truncation told apart.
 
-A terminated step has no future. A truncated step counts the value of the last sight. Steps nothing is learned from
-(of dead agents, or with a forced action) get nothing and pass nothing back: what led to them counts their value.
+A terminated step has no future. A truncated step counts the value of its final observation. Steps that are not learned
+from (of dead agents, or with a forced action) have an advantage of 0 and pass nothing back: steps before them count
+their value.
 """
 
 from __future__ import annotations
@@ -70,9 +72,9 @@ class Trace(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What V-trace says about steps [T, R], in units of reward."""
+    """V-trace targets of steps [T, R], in units of reward."""
 
-    value: torch.Tensor  # where the value should be: v
+    value: torch.Tensor  # target of the value: v
     advantage: torch.Tensor  # rho (r + gamma v of the next step - V)
 
 
@@ -88,7 +90,7 @@ def vtrace_kernel(  # type: ignore[no-untyped-def]
     for t in range(steps - 1, -1, -1):
         for row in range(rows):
             now = np.float64(value[t, row])
-            rho = c = 0.0  # of a step nothing is learned from: its value stands, and what led to it counts that
+            rho = c = 0.0  # not learned from: its value stands, and steps before it count that
             if learned[t, row]:
                 weight = np.float64(ratio[t, row])
                 rho, c = min(trace.rho_bar, weight), trace.trace * min(trace.c_bar, weight)
@@ -106,7 +108,7 @@ def vtrace_kernel(  # type: ignore[no-untyped-def]
 
 
 def vtrace(batch: Batch, rows: torch.Tensor, value: torch.Tensor, ratio: torch.Tensor, trace: Trace) -> Targets:
-    """Targets for some rows of a batch, from what the policy of the moment says about them, [T, R]."""
+    """Targets for some rows of a batch, from the current policy's values and ratios for them, [T, R]."""
     found = Targets(*(torch.zeros_like(value) for _ in range(2)))
     vtrace_kernel(
         array(batch.reward[:, rows]),
@@ -125,6 +127,6 @@ def vtrace(batch: Batch, rows: torch.Tensor, value: torch.Tensor, ratio: torch.T
 
 
 def explained_variance(value: torch.Tensor, returns: torch.Tensor) -> float:
-    """1: values foresee returns perfectly; 0: no better than their mean."""
+    """1: values predict returns perfectly; 0: no better than their mean."""
     spread = float(returns.var()) if len(returns) > 1 else 0.0
     return 0.0 if spread == 0.0 else 1.0 - float((returns - value).var()) / spread

@@ -1,17 +1,17 @@
-"""Everything that learning changes for one role: weights, optimiser, normalisers, and what it replays."""
+"""Everything that learning changes for one role: weights, optimiser, normalisers, and its replay buffer."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import torch
 
 from holdfast.config.sections import Config, LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch
-from holdfast.learner.engines import chosen_engine
-from holdfast.learner.engines.eager import computing
+from holdfast.learner.engines import Engine, chosen_engine
+from holdfast.learner.engines.eager import Eager
 from holdfast.learner.engines.fused import Fused
 from holdfast.learner.engines.wide import Wide
 from holdfast.learner.normalize import CLIP, Moments
@@ -20,9 +20,11 @@ from holdfast.learner.policy import Output, Policy
 from holdfast.learner.replay import Replay
 from holdfast.worlds.api import Role
 
+KERNEL_ENGINES: dict[str, Callable[[Policy, FlatAdam, int], Engine]] = {"fused": Fused, "wide": Wide}
+
 
 class Learner:
-    """One role's policy with all that moves it."""
+    """One role's policy and all that trains it. Its configuration never changes: what does is an update's `Pace`."""
 
     def __init__(
         self, role: Role, policy: PolicyConfig, config: LearnerConfig, generator: torch.Generator, threads: int = 1
@@ -32,40 +34,34 @@ class Learner:
         scaled = config.normalize_observations and not role.observations.is_image
         self.policy = Policy(role, policy, generator, horizon=CLIP if scaled else None)
         self.optimizer = FlatAdam(self.policy, config.adam_eps, config.weight_decay)
-        self.engine = self._make_engine(chosen_engine(role, policy, config), threads)
+        self.eager = Eager(self.policy, self.optimizer, config)
+        self.engine: Engine = self.eager
+        if (name := chosen_engine(role, policy, config)) in KERNEL_ENGINES:
+            self.engine = KERNEL_ENGINES[name](self.policy, self.optimizer, threads)
         self.observations = Moments(role.observations.size) if scaled else None
         self.returns = Moments(1) if config.normalize_returns else None
         self.replay: Replay | None = None  # given to a learner that trains
-        # compiled in place of the call, so that parameters keep their names and acting its own, eager way
-        self._passes: Any = torch.compile(self.policy, dynamic=True) if config.compile else self.policy
-
-    def _make_engine(self, name: str, threads: int) -> Fused | Wide | None:
-        if name == "fused":
-            return Fused(self.policy, self.optimizer, self.config, threads)
-        return Wide(self.policy, self.optimizer, self.config, threads) if name == "wide" else None
 
     def ask(self, obs: torch.Tensor, hidden: torch.Tensor, starts: torch.Tensor) -> Output:
-        """What the network says about rows [B], without gradients."""
-        if self.engine is not None:
-            return Output(*self.engine.forward(obs), hidden)
-        with computing(self.config):
-            return self.policy(obs, hidden, starts)
+        """The network's outputs for rows [B] of normalised observations, without gradients."""
+        return self.engine.ask(obs, hidden, starts)
 
-    def answer(self, obs: torch.Tensor) -> Output:
-        """What a network without memory says about rows [B], with gradients."""
-        none = obs[:0]
-        with computing(self.config):
-            output: Output = self._passes(obs, none, none)
-        return output
+    def rollouts(self, batch: Batch, rows: torch.Tensor) -> Output:
+        """Outputs for whole rows of a batch, T*R of them, memory carried along; with gradients if the engine's autograd
+        follows them."""
+        if self.policy.core is not None:
+            return self.eager.sequence(batch.obs[:, rows], batch.hidden[rows], batch.starts[:, rows])
+        obs = batch.obs[:, rows].flatten(0, 1)
+        return self.eager.forward(obs) if self.engine.follows else self.engine.ask(obs, obs[:0], obs[:0])
 
-    def answer_rows(self, batch: Batch, rows: torch.Tensor) -> Output:
-        """What it says about whole rows of a batch, T*R answers, memory carried along; with gradients, unless those are
-        an engine's affair."""
-        if self.policy.core is None:
-            obs = batch.obs[:, rows].flatten(0, 1)
-            return self.answer(obs) if self.engine is None else self.ask(obs, obs[:0], obs[:0])
-        with computing(self.config):
-            return self.policy.sequence(batch.obs[:, rows], batch.hidden[rows], batch.starts[:, rows])
+    def normalized(self, raw: torch.Tensor, out: torch.Tensor | None = None) -> torch.Tensor:
+        """Observations [B, ...] of the world as the policy takes them, written to `out` if it is given."""
+        if self.observations is None:
+            kept = torch.uint8 if self.role.observations.is_image else torch.float32
+            return raw.to(kept) if out is None else out.copy_(raw)
+        out = torch.empty(raw.shape) if out is None else out
+        self.observations.scale(raw.flatten(1), out.view(len(out), -1))
+        return out
 
     def parts(self) -> dict[str, FlatAdam | Moments]:
         found: dict[str, FlatAdam | Moments | None] = {
@@ -76,15 +72,15 @@ class Learner:
         return {name: part for name, part in found.items() if part is not None}
 
     def follow(self, other: Learner) -> None:
-        """Become a frozen copy of another learner of the same shape: what it says, not how it moves."""
+        """Become a frozen copy of another learner of the same shape: its weights and scales, not its optimiser."""
         self.optimizer.parameters.copy_(other.optimizer.parameters)
         for mine, theirs in ((self.observations, other.observations), (self.returns, other.returns)):
             if mine is not None and theirs is not None:
                 mine.restore(theirs.arrays())
 
     def learn_scale(self, returns: torch.Tensor) -> None:
-        """Take returns [rows] into the running scale and correct the last value layer so that what it says in units of
-        reward stays as it was (PopArt, van Hasselt et al. 2016)."""
+        """Take returns [rows] into the running scale and correct the last value layer so that its outputs in units of
+        reward stay as they were (PopArt, van Hasselt et al. 2016)."""
         if self.returns is None:
             return
         mean, std = self.returns.mean32, self.returns.std32
@@ -108,7 +104,7 @@ def make_learners(config: Config, roles: tuple[Role, ...], generator: torch.Gene
 
 
 def fingerprint(learners: dict[str, Learner]) -> str:
-    """Twelve hexadecimal digits of the weights and of the scale of observations."""
+    """Twelve hexadecimal digits of the weights and of the scale of observations: policies with equal ones act alike."""
     digest = hashlib.sha256()
     for role in sorted(learners):
         learner = learners[role]

@@ -1,5 +1,5 @@
-"""From pictures to numbers: the convolutional networks a policy can look with. None has batch statistics: acting,
-learning and evaluating would each use others.
+"""Convolutional networks for images, and recurrent cores. None has batch statistics: acting, learning and evaluating
+would each use others.
 
 Sizes per name: `pixels-small` as in Mnih et al. (2013) without its linear layer; `conv4` the network of a well-known
 public PPO for Super Mario Bros; `impala` from Espeholt et al. (2018); `impala-large` the same with a stem and eight
@@ -52,7 +52,7 @@ def make_convolutions(network: str, channels: int, norm: str, generator: torch.G
 
 
 class Residual(nn.Module):
-    """Two convolutions whose result is added to what went in."""
+    """Two convolutions whose output is added to their input."""
 
     def __init__(self, filters: int, norm: str, generator: torch.Generator) -> None:
         super().__init__()
@@ -81,14 +81,15 @@ def _convolution(channels: int, layer: Layer, norm: str, generator: torch.Genera
 
 
 def feature_count(convolutions: nn.Sequential, shape: tuple[int, ...]) -> int:
-    """Numbers that come out for a picture [height, width, channels]."""
+    """Features of an image [height, width, channels]."""
     height, width, channels = shape
     with torch.no_grad():
         return convolutions(torch.zeros(1, channels, height, width)).numel()
 
 
 class Core(nn.Module):
-    """A GRU (Cho et al. 2014) or LSTM (Hochreiter and Schmidhuber 1997) cell."""
+    """A GRU (Cho et al. 2014) or LSTM (Hochreiter and Schmidhuber 1997) cell, whose whole memory is one row of numbers:
+    it can be stored, saved and emptied like any other array."""
 
     def __init__(self, kind: str, inputs: int, size: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -105,9 +106,9 @@ class Core(nn.Module):
         return self.size if isinstance(self.cell, nn.GRUCell) else 2 * self.size
 
     def forward(self, features: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """What is said now, and the memory afterwards."""
+        """The output, and the memory after it."""
         if isinstance(self.cell, nn.GRUCell):
-            said: torch.Tensor = self.cell(features, memory)
-            return said, said
-        said, kept = self.cell(features, (memory[:, : self.size], memory[:, self.size :]))
-        return said, torch.cat([said, kept], 1)
+            output: torch.Tensor = self.cell(features, memory)
+            return output, output
+        output, kept = self.cell(features, (memory[:, : self.size], memory[:, self.size :]))
+        return output, torch.cat([output, kept], 1)

@@ -1,9 +1,9 @@
-"""Looking at an observation by its named parts: a ring of ranges by convolutions, a history by an encoder, the rest by
-plain layers; then two layers over all of them.
+"""Encode an observation by its named parts: the lidar by circular convolutions, a history by one of three encoders, the
+rest by plain layers; then two layers over all of them. With `belief`, the history's encoder also learns a mixture of
+normal distributions over numbers that the policy does not observe, by the likelihood of the truth.
 
 Sizes are those of an earlier project's network for sensors, so that its figures can be compared: with `belief` and
-hidden layers of 256 and 256 behind it there are 498,430 weights. The ring is closed: its first ray is the neighbour of
-its last.
+hidden layers of 256 and 256 behind it there are 498,430 weights.
 """
 
 from __future__ import annotations
@@ -15,83 +15,88 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from holdfast.learner.heads import HALF_LOG_2PI
 from holdfast.worlds.spaces import HISTORY, LIDAR, Observations
 
 Tensor = torch.Tensor
 GAIN = math.sqrt(2.0)
 RINGS = (32, 64)  # filters
-REACH = 5  # rays that a filter sees
-SECTORS = 4  # a ring is averaged over so many parts
+REACH = 5  # rays in a filter's receptive field
+SECTORS = 4  # that the lidar is pooled into
 STATE, PAST, LATENT, MEMORY, JOINT = 64, 128, 32, 64, 256  # widths
+COMPONENTS = 5  # of a belief's mixture
+LOG_SIGMA = (-5.0, 2.0)  # limits, in standard deviations of the truth
 
 
-class Seen(NamedTuple):
-    """What was made of some rows."""
+class Encoded(NamedTuple):
+    """Features of some rows."""
 
     features: Tensor  # [B, JOINT]
     belief: Tensor | None  # [B, numbers of a mixture], with that encoder
 
 
-class Look(nn.Module):
-    """What looks at one part, and how many numbers it makes of it."""
+class PartEncoder(nn.Module):
+    """Encodes one part of an observation into `size` features."""
 
     size: int
 
 
-class Looker(nn.Module):
+class PartsEncoder(nn.Module):
     """Observations [B, numbers] in, features out."""
 
     size = JOINT
 
-    def __init__(self, sight: Observations, encoder: str, generator: torch.Generator) -> None:
+    def __init__(self, observations: Observations, encoder: str, generator: torch.Generator) -> None:
         super().__init__()
         self.places: dict[str, tuple[int, int]] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
-        looks: dict[str, Look] = {}
+        encoders: dict[str, PartEncoder] = {}
         start = 0
-        for name, shape in sight.parts:
-            if start < sight.acting:
+        for name, shape in observations.parts:
+            if start < observations.acting:
                 self.places[name], self.shapes[name] = (start, start + math.prod(shape)), shape
-                looks[name] = _look_for(name, shape, encoder, sight.believed)
+                encoders[name] = _encoder_for(name, shape, encoder, observations.believed)
             start += math.prod(shape)
-        self.looks = nn.ModuleDict(looks)
-        wide = sum(look.size for look in looks.values())
+        self.encoders = nn.ModuleDict(encoders)
+        self.sizes = {name: one.size for name, one in encoders.items()}  # features of each part
+        wide = sum(self.sizes.values())
         self.joint = nn.Sequential(nn.Linear(wide, JOINT), nn.ReLU(), nn.Linear(JOINT, JOINT), nn.ReLU())
-        _begin(self, generator)
+        _initialise(self, generator)
 
-    def forward(self, obs: Tensor) -> Seen:
+    def forward(self, obs: Tensor) -> Encoded:
         found, belief = [], None
-        for name, look in self.looks.items():
+        for name, encoder in self.encoders.items():
             start, end = self.places[name]
-            said = look(obs[:, start:end].unflatten(1, self.shapes[name]))
-            if isinstance(said, tuple):
-                said, belief = said
-            found.append(said)
-        return Seen(self.joint(torch.cat(found, 1)), belief)
+            features = encoder(obs[:, start:end].unflatten(1, self.shapes[name]))
+            if isinstance(features, tuple):
+                features, belief = features
+            found.append(features)
+        return Encoded(self.joint(torch.cat(found, 1)), belief)
 
 
-def _look_for(name: str, shape: tuple[int, ...], encoder: str, believed: int) -> Look:
+def _encoder_for(name: str, shape: tuple[int, ...], encoder: str, believed: int) -> PartEncoder:
     if name == LIDAR:
-        return Ring()
+        return RingEncoder()
     if name != HISTORY:
-        return Plain(shape)
+        return PlainEncoder(shape)
     if encoder == "belief":
-        return Belief(shape, believed)
-    return PlainPast(shape) if encoder == "mlp" else OrderedPast(shape)
+        return BeliefEncoder(shape, believed)
+    return FlatHistory(shape) if encoder == "mlp" else RecurrentHistory(shape)
 
 
-def _begin(module: nn.Module, generator: torch.Generator) -> None:
-    """First weights: orthogonal, whatever the layer; no shift, but forget gates start open (Jozefowicz et al. 2015)."""
+def _initialise(module: nn.Module, generator: torch.Generator) -> None:
+    """Orthogonal weights in every layer, biases of 0 but for forget gates, which start open (Jozefowicz et al.
+    2015)."""
     for name, weight in module.named_parameters():
         if weight.dim() > 1:
-            nn.init.orthogonal_(weight, 1.0 if ".past." in name else GAIN, generator=generator)
+            nn.init.orthogonal_(weight, 1.0 if ".lstm." in name else GAIN, generator=generator)
         else:
             nn.init.zeros_(weight)
             if "bias_ih" in name:
                 nn.init.ones_(weight[MEMORY : 2 * MEMORY])
 
 
-class Plain(Look):
+class PlainEncoder(PartEncoder):
     """Numbers without an order."""
 
     size = STATE
@@ -101,12 +106,12 @@ class Plain(Look):
         self.layers = nn.Sequential(nn.Linear(math.prod(shape), STATE), nn.ReLU(), nn.Linear(STATE, STATE), nn.ReLU())
 
     def forward(self, x: Tensor) -> Tensor:
-        said: Tensor = self.layers(x.flatten(1))
-        return said
+        features: Tensor = self.layers(x.flatten(1))
+        return features
 
 
-class Ring(Look):
-    """Ranges all round, each beside its neighbours."""
+class RingEncoder(PartEncoder):
+    """A closed ring of ranges: its first ray is the neighbour of its last."""
 
     size = SECTORS * RINGS[-1]
 
@@ -129,7 +134,7 @@ def closed(ring: Tensor) -> Tensor:
     return ring[:, :, around]
 
 
-class PlainPast(Look):
+class FlatHistory(PartEncoder):
     """A history as one long vector."""
 
     size = LATENT
@@ -140,49 +145,43 @@ class PlainPast(Look):
         self.layers = nn.Sequential(*wide, nn.Linear(PAST, LATENT), nn.Tanh())
 
     def forward(self, x: Tensor) -> Tensor:
-        said: Tensor = self.layers(x.flatten(1))
-        return said
+        features: Tensor = self.layers(x.flatten(1))
+        return features
 
 
-class OrderedPast(Look):
+class RecurrentHistory(PartEncoder):
     """A history read from its oldest vector to its newest."""
 
     size = LATENT
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         super().__init__()
-        self.past = nn.LSTM(shape[1], MEMORY, batch_first=True)
+        self.lstm = nn.LSTM(shape[1], MEMORY, batch_first=True)
         self.latent = nn.Linear(MEMORY, LATENT)
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.tanh(self.latent(self.past(x)[1][0][0]))
+        return torch.tanh(self.latent(self.lstm(x)[1][0][0]))
 
 
-class Belief(Look):
-    """A history read in both directions to their ends, and where that leads the opponent to be."""
+class BeliefEncoder(PartEncoder):
+    """A history read in both directions, and a belief about the opponent from both final memories."""
 
     size = LATENT
 
     def __init__(self, shape: tuple[int, ...], believed: int) -> None:
         super().__init__()
-        self.past = nn.LSTM(shape[1], MEMORY, batch_first=True, bidirectional=True)
+        self.lstm = nn.LSTM(shape[1], MEMORY, batch_first=True, bidirectional=True)
         self.latent = nn.Linear(2 * MEMORY, LATENT)
         self.mixture = nn.Linear(2 * MEMORY, mixture_outputs(believed))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        ends = torch.cat(tuple(self.past(x)[1][0]), 1)  # [2, B, M] -> [B, 2M]
+        ends = torch.cat(tuple(self.lstm(x)[1][0]), 1)  # [2, B, M] -> [B, 2M]
         return torch.tanh(self.latent(ends)), self.mixture(ends)
 
 
-# --- beliefs --------------------------------------------------------------------------------------------------------
-
-COMPONENTS = 5
-LOG_SIGMA = (-5.0, 2.0)  # limits, in deviations of the truth: neither certain nor lost
-HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
-
-
 class Mixture(NamedTuple):
-    """Normal distributions with weights, over K numbers."""
+    """A mixture of normal distributions over K numbers. It shapes the encoder's features; actions do not depend on
+    it."""
 
     log_weight: Tensor  # [B, C]
     mean: Tensor  # [B, C, K]
@@ -195,7 +194,7 @@ class Mixture(NamedTuple):
         return -torch.logsumexp(self.log_weight + log_p, 1)
 
     def centre(self) -> Tensor:
-        """[B, K] what is expected."""
+        """The mean, [B, K]."""
         return (self.log_weight.exp()[:, :, None] * self.mean).sum(1)
 
 
@@ -204,7 +203,7 @@ def mixture_outputs(numbers: int) -> int:
 
 
 def mixture_of(outputs: Tensor) -> Mixture:
-    """From what a network says, [B, C * (1 + 2 K)]."""
+    """From the outputs of a network, [B, C * (1 + 2 K)]."""
     weight, rest = outputs[:, :COMPONENTS], outputs[:, COMPONENTS:]
     mean, log_sigma = rest.view(len(outputs), 2, COMPONENTS, -1).unbind(1)
     return Mixture(functional.log_softmax(weight, 1), mean, log_sigma.clamp(*LOG_SIGMA))

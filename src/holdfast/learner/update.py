@@ -1,26 +1,27 @@
-"""The update: state in, named statistics out. What the losses are is the affair of `ppo.py` or `vtrace.py`; here the
-gradients of minibatches are guarded, gathered, clipped and stepped, and what they did is noted."""
+"""The update: state in, named statistics out. Losses are defined by the lesson of an algorithm (`algorithms.py`); here
+the gradients of its minibatches are checked, accumulated, clipped and stepped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from pkgutil import resolve_name
 from typing import NamedTuple, Protocol
 
 import torch
 
 from holdfast.kit.errors import NonFinite
+from holdfast.learner.algorithms import ALGORITHMS
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss
-from holdfast.learner.ppo import PpoLesson
 from holdfast.learner.schedules import Pace
-from holdfast.learner.vtrace import VtraceLesson
 
 KL_SLACK = 1.5
 
 
 class Lesson(Protocol):
-    """What there is to learn from one batch."""
+    """What there is to learn from one batch: the losses of an algorithm."""
 
     explained_variance: float
 
@@ -28,24 +29,32 @@ class Lesson(Protocol):
         """One pass: the loss of each minibatch, its gradient waiting in the optimiser."""
 
     def close(self) -> dict[str, float]:
-        """Called after the last step; statistics of the algorithm's own."""
+        """Called after the last step; statistics of this algorithm alone."""
+
+
+@cache
+def lesson_of(algorithm: str) -> Callable[[Learner, Batch], Lesson]:
+    """The class of an algorithm's lessons."""
+    found: Callable[[Learner, Batch], Lesson] = resolve_name(ALGORITHMS[algorithm].lesson)
+    return found
 
 
 class UpdateResult(NamedTuple):
-    """What one update did, averaged over its minibatches; without `mean` when every action of the batch was forced."""
+    """Statistics of one update, averaged over its minibatches; `mean` is None when every action of the batch was
+    forced."""
 
     lr: float
     entropy_coef: float
     epochs: float  # fewer than configured when the KL limit ended them
-    valid_share: float  # agent-steps that were really acted
-    forced_share: float  # agent-steps whose action was not the agent's own
+    valid_share: float  # agent-steps of living agents
+    forced_share: float  # agent-steps whose action the policy did not choose
     mean: Loss | None
     grad_norm: float
     explained_variance: float
-    own: dict[str, float]  # what only this algorithm measures
+    own: dict[str, float]  # statistics of this algorithm alone
 
     def measured(self) -> dict[str, float]:
-        """All statistics by name; what was not measured is absent."""
+        """All statistics by name, without those that were not measured."""
         always = {name: getattr(self, name) for name in self._fields[:5]}
         if self.mean is None:
             return always
@@ -72,17 +81,17 @@ class Descent:
         self._waiting = 0
 
     def take(self, loss: Loss) -> None:
-        """A minibatch whose gradient lies in the optimiser."""
+        """Take a minibatch whose gradient lies in the optimiser."""
         guard(loss)
         self.losses.append(torch.stack([value.detach() for value in loss]))
         self._waiting += 1
         if self.learner.config.grad_accum > 1:
-            self.learner.optimizer.gather(self._waiting)
+            self.learner.optimizer.accumulate(self._waiting)
         if self._waiting == self.learner.config.grad_accum:
             self.step()
 
     def step(self) -> None:
-        """Move by the mean of the gradients gathered since the last move, if there are any."""
+        """Step by the mean of the gradients accumulated since the last step, if there are any."""
         if self._waiting:
             self.norms.append(self.learner.optimizer.step(self.lr, self.learner.config.max_grad_norm))
             self._waiting = 0
@@ -102,7 +111,7 @@ class Descent:
 
 def update(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generator) -> UpdateResult:
     """Learn from one batch; `generator` shuffles it."""
-    lesson: Lesson = PpoLesson(learner, batch) if learner.config.algorithm == "ppo" else VtraceLesson(learner, batch)
+    lesson = lesson_of(learner.config.algorithm)(learner, batch)
     descent, epochs = Descent(learner, pace), 0
     while epochs < learner.config.epochs:
         epochs += 1

@@ -1,9 +1,8 @@
-"""Where batches come from: now, or, with a lag of one update, from a rollout that was collected while the learner was
-busy with the one before.
+"""The collector: fills the batches of an update, or, with a lag of one update, collects one rollout ahead of it.
 
-The lagging collector acts with frozen copies of the policies taken at the swap, in a thread of its own, whether it
-overlaps the update or is waited for. What it touches (world, memory, action generator, the spare batches) nobody else
-does until it is settled, so overlap changes no byte. Swaps depend on counts, never on time.
+The rollout ahead is acted by frozen copies of the policies taken at the swap, in a thread of its own, whether it
+overlaps the update or is waited for. Until it is settled that thread alone touches the world, its memory, the generator
+of actions and the spare batches, so overlap changes no byte. Swaps depend on counts, never on time.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from holdfast.worlds.api import Episodes, World
 
 
 class Threads(NamedTuple):
-    """Who computes on how many threads. Kernels give the same bytes on any number; torch may not, so its numbers
-    depend on the lag alone, not on whether collecting and learning overlap."""
+    """Threads of each part of a run. Kernels give the same bytes on any number; torch may not, so its numbers depend on
+    the lag alone, not on whether collecting and learning overlap."""
 
     kernels: int
     acting: int  # of torch, in the collector
@@ -42,7 +41,7 @@ def share_threads(config: RolloutConfig) -> Threads:
 
 @dataclass
 class Ahead:
-    """A rollout that waits to be learned from, and the frozen policies it was acted by; part of the run's state."""
+    """The rollout of the next update, and the frozen policies that act in it; part of the run's state."""
 
     batches: dict[str, Batch]
     actors: dict[str, Learner]
@@ -71,7 +70,7 @@ class Ahead:
 
 
 class RunParts(Protocol):
-    """What of a run's state collecting reads and moves."""
+    """The parts of a run's state that collecting reads and changes."""
 
     world: World
     learners: dict[str, Learner]
@@ -82,7 +81,7 @@ class RunParts(Protocol):
 
 
 class Collector:
-    """Fills the batches an update learns from."""
+    """Fills the batches of an update."""
 
     def __init__(self, run: RunParts, config: RolloutConfig) -> None:
         self.run = run
@@ -95,11 +94,11 @@ class Collector:
         self._begun: Future[Episodes | None] | None = None
 
     def next(self, clock: Clock, deal: Deal | None = None) -> Episodes | None:
-        """Fill the batches; the episodes that ended in them. With a lag, also begin the rollout after them."""
+        """Fill the batches; returns the episodes that ended. With a lag, also begin the rollout after them."""
         run, ahead = self.run, self.run.ahead
         if ahead is None:
             return collect(run.world, run.learners, run.batches, run.memory, run.actions, clock, deal)
-        if not ahead.is_full:  # a run's first rollout has nothing to lag behind
+        if not ahead.is_full:  # the first of a run
             self._begin(ahead, clock, deal)
             self._wait()
             self.settle(clock)
@@ -124,7 +123,7 @@ class Collector:
         self._begun.exception()
 
     def settle(self, clock: Clock) -> None:
-        """After an update: wait for the rollout that was begun; an exception in its thread is raised here."""
+        """Wait for the rollout ahead after an update; an exception in its thread is raised here."""
         ahead = self.run.ahead
         if ahead is None or self._begun is None:
             return
@@ -137,6 +136,6 @@ class Collector:
         ahead.is_full = True
 
     def close(self) -> None:
-        """Let a rollout under way end; nothing is left running."""
+        """Wait for a rollout under way; leave nothing running."""
         if self._thread is not None:
             self._thread.shutdown(wait=True)

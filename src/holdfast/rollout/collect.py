@@ -1,4 +1,5 @@
-"""Collect: every lane plays some steps, every role acts in one forward pass, a batch per role is filled in place."""
+"""Collect rollouts: every lane plays some steps, every role acts in one forward pass, a batch per role is filled in
+place."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from holdfast.kit.errors import NonFinite
 from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, array
 from holdfast.learner.learner import Learner
-from holdfast.rollout.act import as_rows, seen, seen_copy
+from holdfast.rollout.act import as_rows
 from holdfast.worlds.api import Episodes, World
 
-Deal = Callable[[World, np.ndarray], None]  # puts what it likes into lanes whose episodes have just begun
+Deal = Callable[[World, np.ndarray], None]  # may load situations into lanes whose episodes have just begun
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Memory:
     starts: dict[str, torch.Tensor]  # [R] bool: the next step is the first of an episode
 
     def restart(self, lanes: np.ndarray, of: int) -> None:
-        """These lanes, out of so many, begin new episodes before the next step."""
+        """These of `of` lanes begin new episodes before the next step."""
         for name, starts in self.starts.items():
             begun = starts.view(of, -1).clone()
             begun[torch.from_numpy(lanes)] = True
@@ -42,12 +43,12 @@ def make_memory(learners: dict[str, Learner], lanes: int) -> Memory:
     )
 
 
-class Cut(NamedTuple):
-    """Rows that were truncated in one step, kept to ask the value network about them all at once."""
+class Truncation(NamedTuple):
+    """Rows that were truncated in one step, kept until the value network is asked about all of them at once."""
 
     t: int
     rows: np.ndarray
-    raw: np.ndarray  # their last sight
+    raw: np.ndarray  # their final observations
     hidden: torch.Tensor
 
 
@@ -76,7 +77,7 @@ class Rollout:
     generator: torch.Generator
     deal: Deal | None = None
     episodes: list[Episodes] = field(default_factory=list)
-    cuts: dict[str, list[Cut]] = field(default_factory=dict)
+    truncations: dict[str, list[Truncation]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.flags = {name: flags_of(self.batches[name], one.role.agents) for name, one in self.learners.items()}
@@ -87,7 +88,7 @@ class Rollout:
     def _act(self, name: str, learner: Learner, t: int) -> np.ndarray:
         batch, policy, buffers = self.batches[name], learner.policy, self.world.roles[name]
         starts = self.memory.starts[name]
-        obs = seen(learner, as_rows(buffers.obs), batch.obs[t])
+        obs = learner.normalized(as_rows(buffers.obs), batch.obs[t])
         output = learner.ask(obs, self.memory.hidden[name], starts)
         actions, log_prob = policy.head.sample(output.actions, policy.extra, self.generator)
         batch.actions[t] = actions
@@ -100,7 +101,7 @@ class Rollout:
         return chosen.reshape(self.world.lanes, learner.role.agents, *chosen.shape[1:])
 
     def note(self, t: int) -> None:
-        """Write down what the step did."""
+        """Write the results of the step to the batches."""
         terminated, truncated = self.world.terminated, self.world.truncated
         ended = terminated | truncated
         any_ended = bool(ended.any())
@@ -113,11 +114,11 @@ class Rollout:
             valid = flags.valid[t]
             if any_ended:
                 if self.world.lost is not None:
-                    valid[self.world.lost] = False  # nothing is known of what these actions did
+                    valid[self.world.lost] = False  # the result of these actions is unknown
                 alive = np.where(ended[:, None], buffers.final_alive, buffers.alive)
                 np.logical_and(valid, ~alive | terminated[:, None], out=flags.terminated[t])
                 np.logical_and(valid & alive, truncated[:, None], out=flags.truncated[t])
-                self._keep_cut(name, t)
+                self._keep_truncated(name, t)
             else:
                 np.logical_and(valid, ~buffers.alive, out=flags.terminated[t])
                 flags.truncated[t] = False
@@ -125,34 +126,34 @@ class Rollout:
         if any_ended and self.deal is not None:
             self.deal(self.world, np.flatnonzero(ended))
 
-    def _keep_cut(self, name: str, t: int) -> None:
+    def _keep_truncated(self, name: str, t: int) -> None:
         rows = np.flatnonzero(self.flags[name].truncated[t])
         if len(rows):
             final_obs, hidden = self.world.roles[name].final_obs, self.memory.hidden[name]
             raw = final_obs.reshape(-1, *final_obs.shape[2:])[rows]
             kept = hidden[torch.from_numpy(rows)] if hidden.shape[1] else hidden[: len(rows)]
-            self.cuts.setdefault(name, []).append(Cut(t, rows, raw, kept))
+            self.truncations.setdefault(name, []).append(Truncation(t, rows, raw, kept))
 
-    def look_ahead(self) -> None:
-        """Values of what lies beyond the batch: after the last step, and after each cut."""
+    def bootstrap(self) -> None:
+        """Fill in bootstrap values: after the last step and after each truncation."""
         for name, learner in self.learners.items():
             batch = self.batches[name]
             raw = as_rows(self.world.roles[name].obs)
-            output = learner.ask(seen_copy(learner, raw), self.memory.hidden[name], self.memory.starts[name])
+            output = learner.ask(learner.normalized(raw), self.memory.hidden[name], self.memory.starts[name])
             batch.last_value.copy_(learner.value_in_reward(output.value))
             batch.value.copy_(learner.value_in_reward(batch.value))
-            self._fill_bootstrap(learner, batch, self.cuts.get(name, []))
+            self._fill_bootstrap(learner, batch, self.truncations.get(name, []))
 
-    def _fill_bootstrap(self, learner: Learner, batch: Batch, cuts: list[Cut]) -> None:
+    def _fill_bootstrap(self, learner: Learner, batch: Batch, truncations: list[Truncation]) -> None:
         batch.bootstrap.zero_()
-        if not cuts:
+        if not truncations:
             return
-        obs = seen_copy(learner, torch.from_numpy(np.concatenate([cut.raw for cut in cuts])))
-        hidden = torch.cat([cut.hidden for cut in cuts])
+        obs = learner.normalized(torch.from_numpy(np.concatenate([one.raw for one in truncations])))
+        hidden = torch.cat([one.hidden for one in truncations])
         going_on = torch.zeros(len(obs), dtype=torch.bool)
         values = learner.value_in_reward(learner.ask(obs, hidden, going_on).value)
-        steps = np.concatenate([np.full(len(cut.rows), cut.t) for cut in cuts])
-        batch.bootstrap[steps, np.concatenate([cut.rows for cut in cuts])] = values
+        steps = np.concatenate([np.full(len(one.rows), one.t) for one in truncations])
+        batch.bootstrap[steps, np.concatenate([one.rows for one in truncations])] = values
 
 
 def collect(
@@ -164,7 +165,7 @@ def collect(
     clock: Clock,
     deal: Deal | None = None,
 ) -> Episodes | None:
-    """Fill the batches and learn the scale of what was seen; the episodes that ended meanwhile, if any did."""
+    """Fill the batches and update the scales of observations; returns the episodes that ended, if any did."""
     episodes = fill(world, learners, batches, memory, generator, clock, deal)
     learn_observation_scale(learners, batches)
     return episodes
@@ -180,9 +181,9 @@ def fill(
     clock: Clock,
     deal: Deal | None = None,
 ) -> Episodes | None:
-    """Fill the batches from the world's next steps; changes nothing of those who act.
+    """Fill the batches from the world's next steps; the actors stay as they are.
 
-    `deal` may put saved situations into lanes whose next episode has just begun.
+    `deal` may load saved situations into lanes whose next episode has just begun.
     """
     rollout = Rollout(world, actors, batches, memory, generator, deal)
     for name, batch in batches.items():
@@ -197,7 +198,7 @@ def fill(
             world.step(actions)
         rollout.note(t)
     with clock("act"):
-        rollout.look_ahead()
+        rollout.bootstrap()
     for name, batch in batches.items():
         refuse_non_finite(name, batch, world)
     return Episodes.joined(rollout.episodes) if rollout.episodes else None
@@ -205,8 +206,8 @@ def fill(
 
 def refuse_non_finite(name: str, batch: Batch, world: World) -> None:
     """A NaN from the world must not reach the weights: name the array, step, lane and agent it came from."""
-    looked_at = {"observation": batch.obs, "reward": batch.reward, "value": batch.value}
-    for what, tensor in looked_at.items():
+    checked = {"observation": batch.obs, "reward": batch.reward, "value": batch.value}
+    for what, tensor in checked.items():
         if not tensor.is_floating_point() or bool(torch.isfinite(tensor.sum())):
             continue  # one sum is much cheaper than a test of every number; a finite sum has finite terms
         places = np.argwhere(~np.isfinite(array(tensor)))
@@ -223,7 +224,7 @@ def refuse_non_finite(name: str, batch: Batch, world: World) -> None:
 
 @torch.inference_mode()
 def learn_observation_scale(learners: dict[str, Learner], batches: dict[str, Batch]) -> None:
-    """Take the batches into the running scales of observations, which the next rollout will be seen through."""
+    """Take the batches into the running scales of observations, which the next rollout is normalised by."""
     for name, learner in learners.items():
         if learner.observations is not None:
-            learner.observations.update_seen(batches[name])
+            learner.observations.update_from(batches[name])

@@ -176,7 +176,7 @@ class Cast:
         if self.sampled:
             chosen, _ = head.sample(answer.actions, answer.extra, generator)
         else:
-            chosen = head.likeliest(answer.actions, answer.extra)
+            chosen = head.greedy(answer.actions, answer.extra)
         flat: np.ndarray = head.for_world(chosen).numpy()
         if asked is not None:
             whole = np.zeros((len(obs), *flat.shape[1:]), flat.dtype)

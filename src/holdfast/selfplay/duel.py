@@ -6,7 +6,6 @@ turns, `treatment.py` helps roles that fell ill, `judged.py` evaluates the pair,
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from functools import partial
 from typing import Any
@@ -213,9 +212,8 @@ class Duel(JudgedDuel):
             scale *= config.duel.evader_lr * patience
             facts |= {"duel.waiting": patience} if config.duel.evader_waits > 0.0 else {}
         settings = pointed(config) if self.state.book.is_ending else config.learner
-        side.learner.config = dataclasses.replace(settings, lr=settings.lr * scale)
         start, end = span(config, self.state.book)
-        now = pace(side.learner.config, self.state.scheduled - start, end - start)
+        now = pace(settings, self.state.scheduled - start, end - start, scale)
         try:
             result = update(side.learner, arena.batch, now, self.state.shuffle)
         except NonFinite as error:

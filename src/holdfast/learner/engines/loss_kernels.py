@@ -1,4 +1,5 @@
-"""The loss of a minibatch and its slope by what the networks said, for one choice of several and for normal actions."""
+"""The loss of a minibatch (`losses.surrogate_loss`) and its gradient with respect to the network's outputs, for
+discrete and for normally distributed actions."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 @contracted
 def policy_error(logits, action, old, advantage, weight, knobs, error, sums):  # type: ignore[no-untyped-def]
-    """One row's part of the policy loss and of the entropy, and their slope by each logit."""
+    """One row's part of the policy loss and of the entropy, and their gradient with respect to each logit."""
     count = logits.shape[0]
     top = logits[0]
     for j in range(1, count):
@@ -44,7 +45,7 @@ def policy_error(logits, action, old, advantage, weight, knobs, error, sums):  #
 
 @contracted
 def value_error(value, target, old, share, knobs, sums):  # type: ignore[no-untyped-def]
-    """One row's part of the value loss; its slope."""
+    """One row's part of the value loss; returns its gradient."""
     moved = np.float64(value) - np.float64(old)
     passes = 1.0
     if knobs.value_clip > 0.0:
@@ -57,7 +58,7 @@ def value_error(value, target, old, share, knobs, sums):  # type: ignore[no-unty
 
 @contracted
 def choice_errors(logits, part, knobs, errors, sums):  # type: ignore[no-untyped-def]
-    """Slopes by logits [B, n]."""
+    """Gradients with respect to logits [B, n]."""
     for row in range(logits.shape[0]):
         advantage = np.float64(part.advantage[row])
         policy_error(
@@ -67,11 +68,11 @@ def choice_errors(logits, part, knobs, errors, sums):  # type: ignore[no-untyped
 
 @contracted
 def normal_errors(means, log_std, part, knobs, errors, by_log_std, sums):  # type: ignore[no-untyped-def]
-    """Slopes by means [B, K], and by the log deviations [K] that all rows share."""
+    """Gradients with respect to means [B, K], and to the log standard deviations [K] that all rows share."""
     count = means.shape[1]
     inverse = np.exp(-log_std.astype(np.float64))
     constant = 0.0
-    slopes = np.zeros(count)
+    by_log = np.zeros(count)
     for k in range(count):
         constant += np.float64(log_std[k]) + HALF_LOG_2PI
     for row in range(means.shape[0]):
@@ -87,17 +88,17 @@ def normal_errors(means, log_std, part, knobs, errors, by_log_std, sums):  # typ
         for k in range(count):
             noise = (np.float64(part.actions[row, k]) - np.float64(means[row, k])) * inverse[k]
             errors[row, k] = np.float32(pull * noise * inverse[k])
-            slopes[k] += pull * (noise * noise - 1.0)
+            by_log[k] += pull * (noise * noise - 1.0)
         sums[POLICY_LOSS] -= knobs.share * min(gain, safe)
         sums[KL] += knobs.share * (ratio - 1.0 - log_ratio)
         sums[CLIPPED] += knobs.share * (1.0 if abs(ratio - 1.0) > knobs.clip else 0.0)
     sums[ENTROPY] += constant + 0.5 * count
     for k in range(count):
-        by_log_std[k] = np.float32(slopes[k] - knobs.entropy)
+        by_log_std[k] = np.float32(by_log[k] - knobs.entropy)
 
 
 @contracted
 def value_errors(values, part, knobs, errors, sums):  # type: ignore[no-untyped-def]
-    """Slopes by values [B, 1]."""
+    """Gradients with respect to values [B, 1]."""
     for row in range(values.shape[0]):
         errors[row, 0] = value_error(values[row, 0], part.target[row], part.old_value[row], knobs.share, knobs, sums)
