@@ -38,7 +38,7 @@ def find_target(target: str) -> tuple[dict[str, Any], str]:
         if not Path(target).is_file():
             raise UnknownName(f"no file {target}")
         return read_toml(Path(target)), target
-    from holdfast.worlds.registry import OURS
+    from holdfast.worlds.ours import OURS
 
     if target in OURS or ":" in target:
         return {"world": {"name": target}}, target

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.config.checks import without_effect
+from holdfast.config.old_names import what_became_of, without_idle
 from holdfast.config.options import from_text, from_toml, kind_name, out_of_bounds
 from holdfast.config.presets import find_target
 from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
@@ -55,9 +56,13 @@ class _Reader:
         self.problems: list[str] = []
 
     def unknown(self, key: str, where: str) -> None:
-        self.problems.append(f"{where}: no option {key}{nearest(key, list(self.known))}")
+        self.problems.append(f"{where}: no option {key}{_belongs(key) or nearest(key, list(self.known))}")
 
     def take(self, key: str, value: Any, where: str, is_text: bool) -> None:
+        gone = what_became_of(key, value)
+        if gone is not None:
+            self.problems.append(f"{where}: {gone}")
+            return
         info = self.known.get(key)
         if info is None:
             self.unknown(key, where)
@@ -92,6 +97,16 @@ class _Reader:
         return self.sections[name](**mine)
 
 
+def _belongs(key: str) -> str:
+    """Where a section is known that this run's game does not bring."""
+    from holdfast.worlds.ours import OURS
+    from holdfast.worlds.registry import own_game
+
+    section = key.partition(".")[0]
+    owners = [name for name in OURS if section in own_game(name).sections]
+    return f": [{section}] is a section of world {', '.join(owners)}" if owners else ""
+
+
 def _article(words: str) -> str:
     return words if words.startswith(("one of", "none")) else f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
@@ -116,7 +131,7 @@ def from_json(table: dict[str, Any], where: str, arguments: list[str] | None = N
     world = table.get("world")
     if newer or not isinstance(world, dict) or not isinstance(world.get("name"), str):
         raise ConfigError(newer or [f"{where}: no world in it"])
-    table = _renewed(table)
+    table = without_idle(_renewed(table))
     if texts.pop("world.name", None) is not None:
         problems.append("command line: world.name cannot change in a run that exists; start a new one")
     before, _ = _read(world["name"], table, where, {}, [], complete=True)

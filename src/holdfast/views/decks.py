@@ -13,7 +13,8 @@ from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import Deck, check_deck, distinct_items, read_deck
 from holdfast.kit.errors import ConfigError
 from holdfast.worlds.api import World
-from holdfast.worlds.registry import OURS, game_of, make_world, own_game, world_class
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import game_of, make_world, own_game, world_class
 
 BAR = 32
 

@@ -28,7 +28,8 @@ class Setting(NamedTuple):
 
 def own_sections(world_name: object) -> dict[str, type]:
     """The sections of one of our own worlds. A name from a run folder never decides what else is imported."""
-    from holdfast.worlds.registry import OURS, own_game, world_class
+    from holdfast.worlds.ours import OURS
+    from holdfast.worlds.registry import own_game, world_class
 
     if world_name not in OURS:
         return {}
