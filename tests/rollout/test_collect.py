@@ -8,7 +8,7 @@ import torch
 
 from holdfast.kit.errors import NonFinite
 from holdfast.kit.timing import Clock
-from holdfast.rollout.act import as_rows
+from holdfast.learner.batch import as_rows
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
 from holdfast.worlds.api import Episodes

@@ -93,3 +93,8 @@ def array(tensor: torch.Tensor) -> np.ndarray:
     """The same memory as a NumPy array."""
     shared: np.ndarray = tensor.detach().numpy()
     return shared
+
+
+def as_rows(buffer: np.ndarray) -> torch.Tensor:
+    """[N, A, ...] -> [N*A, ...], the same memory."""
+    return torch.from_numpy(buffer.reshape(-1, *buffer.shape[2:]))

@@ -26,12 +26,8 @@ def pace(config: LearnerConfig, iteration: int, iterations: int, lr_scale: float
     """The pace of an iteration, counted from 0; `lr_scale` is a factor on the learning rate."""
     progress = min(1.0, iteration / iterations)
     lr = config.lr * lr_scale * rate(config.lr_schedule, config.warmup, iteration, iterations, config.lr_restart)
-    return Pace(lr, entropy_bonus(config, progress), progress)
-
-
-def entropy_bonus(config: LearnerConfig, progress: float) -> float:
-    """On the straight line between its two ends; then it stays."""
-    return between(config.entropy, config.entropy_final, min(1.0, progress / config.entropy_share))
+    entropy = between(config.entropy, config.entropy_final, min(1.0, progress / config.entropy_share))
+    return Pace(lr, entropy, progress)
 
 
 def rate(schedule: str, warmup: int, iteration: int, iterations: int, restart: float = 0.0) -> float:

@@ -55,7 +55,7 @@ class UpdateResult(NamedTuple):
 
     def measured(self) -> dict[str, float]:
         """All statistics by name, without those that were not measured."""
-        always = {name: getattr(self, name) for name in self._fields[:5]}
+        always = dict(zip(self._fields[:5], self[:5], strict=True))
         if self.mean is None:
             return always
         return {
@@ -83,7 +83,7 @@ class Descent:
     def take(self, loss: Loss) -> None:
         """Take a minibatch whose gradient lies in the optimiser."""
         guard(loss)
-        self.losses.append(torch.stack([value.detach() for value in loss]))
+        self.losses.append(torch.stack(loss).detach())
         self._waiting += 1
         if self.learner.config.grad_accum > 1:
             self.learner.optimizer.accumulate(self._waiting)

@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from holdfast.learner.batch import as_rows
 from holdfast.learner.learner import Learner
 from holdfast.worlds.api import World
 from holdfast.worlds.spaces import Discrete
-
-
-def as_rows(buffer: np.ndarray) -> torch.Tensor:
-    """[N, A, ...] -> [N*A, ...], the same memory."""
-    return torch.from_numpy(buffer.reshape(-1, *buffer.shape[2:]))
 
 
 class Tally:

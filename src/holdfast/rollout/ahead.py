@@ -19,7 +19,7 @@ from holdfast.config.sections import RolloutConfig
 from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, array
 from holdfast.learner.learner import Learner
-from holdfast.rollout.collect import Deal, Memory, collect, fill, learn_observation_scale
+from holdfast.rollout.collect import Deal, Memory, collect, learn_observation_scales
 from holdfast.worlds.api import Episodes, World
 
 
@@ -111,11 +111,12 @@ class Collector:
 
     def _begin(self, ahead: Ahead, clock: Clock, deal: Deal | None) -> None:
         assert self._thread is not None
+        run = self.run
         for name, actor in ahead.actors.items():
-            actor.follow(self.run.learners[name])
+            actor.follow(run.learners[name])
         ahead.is_full = False
         self._begun = self._thread.submit(
-            fill, self.run.world, ahead.actors, ahead.batches, self.run.memory, self.run.actions, clock, deal
+            collect, run.world, ahead.actors, ahead.batches, run.memory, run.actions, clock, deal, False
         )
 
     def _wait(self) -> None:
@@ -132,7 +133,7 @@ class Collector:
         self._begun = None
         clock.join(self._clock, "overlapped")
         self._clock = Clock()
-        learn_observation_scale(self.run.learners, ahead.batches)
+        learn_observation_scales(self.run.learners, ahead.batches)
         ahead.is_full = True
 
     def close(self) -> None:

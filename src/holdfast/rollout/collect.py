@@ -12,9 +12,8 @@ import torch
 
 from holdfast.kit.errors import NonFinite
 from holdfast.kit.timing import Clock
-from holdfast.learner.batch import Batch, array
+from holdfast.learner.batch import Batch, array, as_rows
 from holdfast.learner.learner import Learner
-from holdfast.rollout.act import as_rows
 from holdfast.worlds.api import Episodes, World
 
 Deal = Callable[[World, np.ndarray], None]  # may load situations into lanes whose episodes have just begun
@@ -62,13 +61,14 @@ class Flags(NamedTuple):
     truncated: np.ndarray
 
 
-def flags_of(batch: Batch, agents: int) -> Flags:
-    return Flags(*(array(getattr(batch, name)).reshape(batch.steps, -1, agents) for name in Flags._fields))
+def flags_of(batch: Batch, lanes: int) -> Flags:
+    fields = batch.reward, batch.valid, batch.forced, batch.terminated, batch.truncated
+    return Flags(*[array(field).reshape(len(field), lanes, -1) for field in fields])
 
 
 @dataclass
 class Rollout:
-    """One call of `collect` under way."""
+    """A call of `collect` in progress."""
 
     world: World
     learners: dict[str, Learner]
@@ -80,25 +80,32 @@ class Rollout:
     truncations: dict[str, list[Truncation]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.flags = {name: flags_of(self.batches[name], one.role.agents) for name, one in self.learners.items()}
+        self.flags: dict[str, Flags] = {}
+        for name, batch in self.batches.items():
+            batch.hidden.copy_(self.memory.hidden[name])
+            scale = self.learners[name].observations
+            if scale is not None:
+                batch.scale.copy_(torch.stack([scale.mean32, scale.std32]))
+            self.flags[name] = flags_of(batch, self.world.lanes)
 
     def act(self, t: int) -> dict[str, np.ndarray]:
-        return {name: self._act(name, learner, t) for name, learner in self.learners.items()}
-
-    def _act(self, name: str, learner: Learner, t: int) -> np.ndarray:
-        batch, policy, buffers = self.batches[name], learner.policy, self.world.roles[name]
-        starts = self.memory.starts[name]
-        obs = learner.normalized(as_rows(buffers.obs), batch.obs[t])
-        output = learner.ask(obs, self.memory.hidden[name], starts)
-        actions, log_prob = policy.head.sample(output.actions, policy.extra, self.generator)
-        batch.actions[t] = actions
-        batch.log_prob[t] = log_prob
-        batch.value[t] = output.value
-        batch.starts[t] = starts
-        batch.valid[t] = as_rows(buffers.alive)
-        self.memory.hidden[name] = output.hidden
-        chosen: np.ndarray = policy.head.for_world(actions).numpy()
-        return chosen.reshape(self.world.lanes, learner.role.agents, *chosen.shape[1:])
+        """Sample the actions of every role, and write what is known before the step to the batches."""
+        found: dict[str, np.ndarray] = {}
+        for name, learner in self.learners.items():
+            batch, policy, buffers = self.batches[name], learner.policy, self.world.roles[name]
+            starts = self.memory.starts[name]
+            obs = learner.normalized(as_rows(buffers.obs), batch.obs[t])
+            output = learner.ask(obs, self.memory.hidden[name], starts)
+            actions, log_prob = policy.head.sample(output.actions, policy.extra, self.generator)
+            batch.actions[t] = actions
+            batch.log_prob[t] = log_prob
+            batch.value[t] = output.value
+            batch.starts[t] = starts
+            batch.valid[t] = as_rows(buffers.alive)
+            self.memory.hidden[name] = output.hidden
+            chosen = policy.head.for_world(actions).numpy()
+            found[name] = chosen.reshape(self.world.lanes, learner.role.agents, *chosen.shape[1:])
+        return found
 
     def note(self, t: int) -> None:
         """Write the results of the step to the batches."""
@@ -156,23 +163,8 @@ class Rollout:
         batch.bootstrap[steps, np.concatenate([one.rows for one in truncations])] = values
 
 
-def collect(
-    world: World,
-    learners: dict[str, Learner],
-    batches: dict[str, Batch],
-    memory: Memory,
-    generator: torch.Generator,
-    clock: Clock,
-    deal: Deal | None = None,
-) -> Episodes | None:
-    """Fill the batches and update the scales of observations; returns the episodes that ended, if any did."""
-    episodes = fill(world, learners, batches, memory, generator, clock, deal)
-    learn_observation_scale(learners, batches)
-    return episodes
-
-
 @torch.inference_mode()
-def fill(
+def collect(
     world: World,
     actors: dict[str, Learner],
     batches: dict[str, Batch],
@@ -180,17 +172,14 @@ def fill(
     generator: torch.Generator,
     clock: Clock,
     deal: Deal | None = None,
+    learn_scales: bool = True,
 ) -> Episodes | None:
-    """Fill the batches from the world's next steps; the actors stay as they are.
+    """Fill the batches from the world's next steps; returns the episodes that ended, if any did.
 
-    `deal` may load saved situations into lanes whose next episode has just begun.
+    `deal` may load saved situations into lanes whose next episode has just begun. Nothing of the actors changes but
+    the scales of their observations, and these only with `learn_scales`.
     """
     rollout = Rollout(world, actors, batches, memory, generator, deal)
-    for name, batch in batches.items():
-        batch.hidden.copy_(memory.hidden[name])
-        scale = actors[name].observations
-        if scale is not None:
-            batch.scale.copy_(torch.stack([scale.mean32, scale.std32]))
     for t in range(next(iter(batches.values())).steps):
         with clock("act"):
             actions = rollout.act(t)
@@ -201,6 +190,8 @@ def fill(
         rollout.bootstrap()
     for name, batch in batches.items():
         refuse_non_finite(name, batch, world)
+    if learn_scales:
+        learn_observation_scales(actors, batches)
     return Episodes.joined(rollout.episodes) if rollout.episodes else None
 
 
@@ -223,7 +214,7 @@ def refuse_non_finite(name: str, batch: Batch, world: World) -> None:
 
 
 @torch.inference_mode()
-def learn_observation_scale(learners: dict[str, Learner], batches: dict[str, Batch]) -> None:
+def learn_observation_scales(learners: dict[str, Learner], batches: dict[str, Batch]) -> None:
     """Take the batches into the running scales of observations, which the next rollout is normalised by."""
     for name, learner in learners.items():
         if learner.observations is not None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from holdfast.learner.batch import as_rows
 from holdfast.learner.learner import Learner
-from holdfast.rollout.act import as_rows
 from holdfast.selfplay.stack import Deal, Stack
 from holdfast.worlds.api import World, random_policy
 

@@ -47,12 +47,12 @@ def knobs_of(objective: Objective, rows: int, horizon: np.float32) -> Knobs:
 
 
 def rows_of(part: Minibatch) -> Rows:
-    return Rows(array(part.obs.flatten(1)), *(array(field) for field in part[1:]))
+    return Rows(*map(array, (part.obs.flatten(1), *part[1:])))
 
 
 def loss_of(sums: np.ndarray, objective: Objective) -> Loss:
     """From a minibatch's sums, in the order of the kernels' names for them."""
-    policy, value, entropy, kl, clipped = (torch.tensor(number, dtype=torch.float32) for number in sums)
+    policy, value, entropy, kl, clipped = torch.from_numpy(sums).float()
     total = policy + objective.value_coef * value - objective.entropy * entropy
     return Loss(total, policy, value, entropy, kl, clipped)
 
