@@ -17,7 +17,7 @@ from holdfast.config.sections import Config
 from holdfast.kit.errors import CheckpointError
 from holdfast.kit.rng import derive
 from holdfast.learner.batch import Batch, make_batch
-from holdfast.learner.learner import Learner, make_learners
+from holdfast.learner.learner import Learner, make_learners, torch_threads
 from holdfast.learner.replay import Replay
 from holdfast.rollout.ahead import Ahead, share_threads
 from holdfast.rollout.collect import Memory, make_memory
@@ -132,6 +132,7 @@ def initial_state(config: Config, supervisor: Supervisor | None = None) -> State
     world = make_world(config.world_name, config.world, lanes, seed, threads.kernels, supervisor)
     world.reset()
     learners = fresh_learners(config, world)
+    torch.set_num_threads(torch_threads(learners, config.rollout.steps, threads.learning))
     for number, learner in enumerate(learners.values() if config.learner.replay else ()):
         learner.replay = Replay(learner.role, config.replay, torch_generator(seed, REPLAY + number))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -20,6 +20,9 @@ from holdfast.learner.policy import Output, Policy
 from holdfast.learner.replay import Replay
 from holdfast.worlds.api import Role
 
+# Multiply-adds of a minibatch in the largest layer. Below, a second thread of torch saves at most a seventh on a quiet
+# machine; on a busy one threads wait for each other at every layer, and a small network becomes many times slower.
+WORTH_SHARING = 1 << 22
 KERNEL_ENGINES: dict[str, Callable[[Policy, FlatAdam, int], Engine]] = {"fused": Fused, "wide": Wide}
 
 
@@ -41,6 +44,14 @@ class Learner:
         self.observations = Moments(role.observations.size) if scaled else None
         self.returns = Moments(1) if config.normalize_returns else None
         self.replay: Replay | None = None  # given to a learner that trains
+
+    def useful_threads(self, steps: int, threads: int) -> int:
+        """How many of these threads torch should use for updates from rollouts of `steps` steps."""
+        if not self.engine.follows or self.role.observations.is_image:
+            return threads
+        rows = self.config.minibatch if self.policy.core is None else self.config.minibatch // steps
+        largest = max(parameter.numel() for parameter in self.policy.parameters())
+        return threads if rows * largest >= WORTH_SHARING else 1
 
     def ask(self, obs: torch.Tensor, hidden: torch.Tensor, starts: torch.Tensor) -> Output:
         """The network's outputs for rows [B] of normalised observations, without gradients."""
@@ -101,6 +112,11 @@ def make_learners(config: Config, roles: tuple[Role, ...], generator: torch.Gene
     """`generator` draws the first weights."""
     threads = config.rollout.threads if config.rollout.lag == 0 else max(1, config.rollout.threads // 2)
     return {role.name: Learner(role, config.policy, config.learner, generator, threads) for role in roles}
+
+
+def torch_threads(learners: Mapping[str, Learner], steps: int, threads: int) -> int:
+    """Threads of torch for all of these learners."""
+    return max(learner.useful_threads(steps, threads) for learner in learners.values())
 
 
 def fingerprint(learners: dict[str, Learner]) -> str:

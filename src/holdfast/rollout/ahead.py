@@ -18,7 +18,7 @@ import torch
 from holdfast.config.sections import RolloutConfig
 from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, array
-from holdfast.learner.learner import Learner
+from holdfast.learner.learner import Learner, torch_threads
 from holdfast.rollout.collect import Deal, Memory, collect, learn_observation_scales
 from holdfast.worlds.api import Episodes, World
 
@@ -89,7 +89,7 @@ class Collector:
         self._clock = Clock()  # of the thread, while it overlaps
         self._thread: ThreadPoolExecutor | None = None
         if run.ahead is not None:
-            acting = share_threads(config).acting
+            acting = torch_threads(run.learners, config.steps, share_threads(config).acting)
             self._thread = ThreadPoolExecutor(1, "collector", initializer=torch.set_num_threads, initargs=(acting,))
         self._begun: Future[Episodes | None] | None = None
 

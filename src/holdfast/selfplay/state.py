@@ -17,7 +17,7 @@ from holdfast.config.sections import Config
 from holdfast.kit.errors import CheckpointError
 from holdfast.kit.rng import derive
 from holdfast.learner.batch import Batch
-from holdfast.learner.learner import Learner
+from holdfast.learner.learner import Learner, torch_threads
 from holdfast.selfplay.arena import Arena, below, make_arena
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
@@ -141,6 +141,7 @@ def initial_duel(config: Config) -> DuelState:
     roles = worlds[0].spec.roles
     weights = torch_generator(seed, WEIGHTS)
     sides = (Side(config, roles[0], FIRST, weights), Side(config, roles[1], SECOND, weights))
+    torch.set_num_threads(torch_threads({side.name: side.learner for side in sides}, config.rollout.steps, threads))
     rivals = torch_generator(seed, RIVALS)
     arenas = []
     for number, world in enumerate(worlds):
