@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from holdfast.config.sections.old_names import REMOVED
 
-from holdfast.config.old_names import REMOVED
 from holdfast.config.reading import from_json, load_config
 from holdfast.config.sections import FORMAT, Config, known_options, to_json
 from holdfast.kit.errors import ConfigError

@@ -15,7 +15,7 @@ import pytest
 from holdfast.config.sections import Config
 from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.runs.checkpoint import TENSORS
-from holdfast.runs.folder import Run, create_run, find_run
+from holdfast.runs.folder import RunFolder, create_run, find_run
 from holdfast.runs.reading import read_lines
 from holdfast.runs.reopen import config_of, config_to_resume
 from holdfast.runs.watch import Progress
@@ -37,13 +37,13 @@ class StopAfter(Quiet):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def end_of(run: Run) -> tuple[bytes, bytes]:
+def end_of(run: RunFolder) -> tuple[bytes, bytes]:
     """The last checkpoint's arrays (weights, optimiser, world, generators) and the metrics, as bytes."""
     latest = (run.folder / "checkpoints/latest").read_text().strip()
     return (run.folder / "checkpoints" / latest / TENSORS).read_bytes(), (run.folder / "metrics.jsonl").read_bytes()
 
 
-def stopped_run(folder: Path, target: str, at: int, **options: str) -> tuple[Run, Config]:
+def stopped_run(folder: Path, target: str, at: int, **options: str) -> tuple[RunFolder, Config]:
     config = small_config(target, **{"run.root": str(folder), **options})
     run = create_run(config, target, ["test"])
     result = train(config, run, StopAfter(at))

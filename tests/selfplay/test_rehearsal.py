@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.config.reading import load_config
 from holdfast.kit.errors import ConfigError
-from holdfast.runs.rehearsals import rehearse_run
+from holdfast.rehearsal import rehearse_run
 from holdfast.views.terminal import Quiet
 
 ROLES = ("pursuer", "evader")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -20,10 +21,21 @@ from holdfast.learner.policy import Output, Policy
 from holdfast.learner.replay import Replay
 from holdfast.worlds.api import Role
 
+if TYPE_CHECKING:
+    from holdfast.learner.ewc import Anchor
+    from holdfast.learner.rnd import Novelty
+
 # Multiply-adds of a minibatch in the largest layer. Below, a second thread of torch saves at most a seventh on a quiet
 # machine; on a busy one threads wait for each other at every layer, and a small network becomes many times slower.
 WORTH_SHARING = 1 << 22
 KERNEL_ENGINES: dict[str, Callable[[Policy, FlatAdam, int], Engine]] = {"fused": Fused, "wide": Wide}
+
+
+class Part(Protocol):
+    """A part of a learner's state: arrays to save and to restore."""
+
+    def arrays(self) -> dict[str, np.ndarray]: ...
+    def restore(self, arrays: dict[str, np.ndarray]) -> None: ...
 
 
 class Learner:
@@ -43,7 +55,10 @@ class Learner:
             self.engine = KERNEL_ENGINES[name](self.policy, self.optimizer, threads)
         self.observations = Moments(role.observations.size) if scaled else None
         self.returns = Moments(1) if config.normalize_returns else None
-        self.replay: Replay | None = None  # given to a learner that trains
+        self.replay: Replay | None = None  # these three are given to a learner that trains
+        self.anchor: Anchor | None = None  # holds weights of earlier levels (EWC)
+        self.novelty: Novelty | None = None  # pays for new observations (RND)
+        self.log_std_floor: float | None = None  # least log of the noise of continuous actions
 
     def useful_threads(self, steps: int, threads: int) -> int:
         """How many of these threads torch should use for updates from rollouts of `steps` steps."""
@@ -74,11 +89,14 @@ class Learner:
         self.observations.scale(raw.flatten(1), out.view(len(out), -1))
         return out
 
-    def parts(self) -> dict[str, FlatAdam | Moments]:
-        found: dict[str, FlatAdam | Moments | None] = {
+    def parts(self) -> dict[str, Part]:
+        """The parts of a frozen copy of this learner."""
+        found: dict[str, Part | None] = {
             "optimizer": self.optimizer,
             "observations": self.observations,
             "returns": self.returns,
+            "ewc": self.anchor,
+            "rnd": self.novelty,
         }
         return {name: part for name, part in found.items() if part is not None}
 

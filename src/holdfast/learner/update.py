@@ -15,7 +15,9 @@ from holdfast.learner.algorithms import ALGORITHMS
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss
+from holdfast.learner.rnd import NoveltyResult
 from holdfast.learner.schedules import Pace
+from holdfast.worlds.spaces import Continuous
 
 KL_SLACK = 1.5
 
@@ -131,6 +133,43 @@ def update(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generato
         explained_variance=lesson.explained_variance,
         own=lesson.close(),
     )
+
+
+class Learned(NamedTuple):
+    """Statistics of learning from one batch: of the update, the bonus for new observations (RND), held weights
+    (EWC)."""
+
+    result: UpdateResult | None  # None: a number was not finite, and the weights are as before
+    error: str = ""
+    novelty: NoveltyResult | None = None
+    held: dict[str, float] = {}  # noqa: RUF012 - a tuple's default is never written to
+
+    def measured(self, role: str) -> dict[str, float | int]:
+        """All of them by the names of metrics."""
+        found: dict[str, float | int] = {}
+        if self.result is not None:
+            found |= {f"learner.{role}.{name}": value for name, value in self.result.measured().items()}
+        if self.novelty is not None:
+            found |= {f"rnd.{role}.{name}": value for name, value in self.novelty._asdict().items()}
+        return found | {f"ewc.{role}.{name}": value for name, value in self.held.items()}
+
+
+def learn(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generator, is_strict: bool = True) -> Learned:
+    """Learn from one batch, additions included. A number that is not finite raises if `is_strict`, else it is
+    reported."""
+    novelty = None if learner.novelty is None else learner.novelty.pay(batch, generator)
+    try:
+        result = update(learner, batch, pace, generator)
+    except NonFinite as error:
+        if is_strict:
+            raise
+        return Learned(None, str(error), novelty)
+    if learner.log_std_floor is not None and isinstance(learner.role.actions, Continuous):
+        with torch.no_grad():
+            learner.policy.extra.clamp_(min=learner.log_std_floor)
+    anchor = learner.anchor
+    held = {} if anchor is None or not int(anchor.taken) else {"penalty": anchor.penalty(), "moved": anchor.distance()}
+    return Learned(result, "", novelty, held)
 
 
 def guard(loss: Loss) -> None:

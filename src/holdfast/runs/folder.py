@@ -35,7 +35,7 @@ def safe_name(name: str) -> str:
     return name
 
 
-class Run:
+class RunFolder:
     """An open run folder, locked for writing."""
 
     def __init__(self, folder: Path) -> None:
@@ -115,13 +115,13 @@ def is_locked(folder: Path) -> bool:
     return False
 
 
-def create_run(config: Config, preset: str, command: list[str]) -> Run:
+def create_run(config: Config, preset: str, command: list[str]) -> RunFolder:
     """A new folder for a new run: the name asked for, or the preset's name and the next free number."""
     root = Path(config.run.root)
     try:
         root.mkdir(parents=True, exist_ok=True)
         folder = _claim(root, config.run.name, preset)
-        run = Run(folder)
+        run = RunFolder(folder)
         run.lock()
         run.write_description(_description(config, preset, command))
     except OSError as error:
@@ -187,22 +187,22 @@ def git_commit() -> str:
     return found.stdout.strip() if found.returncode == 0 else ""
 
 
-def find_run(name: str, root: str = "runs") -> Run:
+def find_run(name: str, root: str = "runs") -> RunFolder:
     """A run by its name below the root, or by its path."""
     for folder in (Path(root) / name, Path(name)):
         if (folder / RUN_FILE).is_file():
-            return Run(folder)
+            return RunFolder(folder)
     known = [run.name for run in all_runs(root)]
     raise UnknownName(f"no run {name!r} in {root}/ and no run folder at {name}{nearest(name, known)}")
 
 
-def all_runs(root: str = "runs") -> list[Run]:
+def all_runs(root: str = "runs") -> list[RunFolder]:
     """The runs below a root, oldest first."""
     folder = Path(root)
     if not folder.is_dir():
         return []
     found = [path for path in folder.iterdir() if (path / RUN_FILE).is_file()]
-    return [Run(path) for path in sorted(found, key=lambda path: (path / RUN_FILE).stat().st_mtime)]
+    return [RunFolder(path) for path in sorted(found, key=lambda path: (path / RUN_FILE).stat().st_mtime)]
 
 
 def command_line() -> list[str]:

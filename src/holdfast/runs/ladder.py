@@ -18,7 +18,7 @@ import torch
 from holdfast.config.sections import Config
 from holdfast.learner.batch import make_batch
 from holdfast.runs.errors import OutOfMemory
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import keep_changed_config
 from holdfast.runs.supervised import supervised
 from holdfast.worlds.api import Role
@@ -110,7 +110,7 @@ def roles_of(config: Config) -> tuple[Role, ...]:
 Go = Callable[[Config, list[str]], Outcome]
 
 
-def with_ladder(config: Config, run: Run, first: Go[Outcome], again: Go[Outcome]) -> Outcome:
+def with_ladder(config: Config, run: RunFolder, first: Go[Outcome], again: Go[Outcome]) -> Outcome:
     """Run `first`; whenever it is out of memory, `again` with the next rung. Without `memory.auto`, only `first`."""
     if not config.memory.auto:
         return first(config, [])

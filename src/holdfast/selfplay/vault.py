@@ -47,7 +47,9 @@ def put_into(learner: Parted, arrays: Mapping[str, np.ndarray]) -> None:
     """Make the learner what the arrays say: weights, optimiser, normalisers."""
     for part_name, part in learner.parts().items():
         prefix = f"{part_name}/"
-        part.restore({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
+        saved = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+        if saved:  # a learner of another kind has no such part
+            part.restore(saved)
 
 
 @dataclass
@@ -86,9 +88,11 @@ class Vault:
         keep = set(wanted)
         self.kept = {name: arrays for name, arrays in self.kept.items() if name in keep}
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """For a checkpoint."""
-        return {f"{name}/{key}": array for name, arrays in self.kept.items() for key, array in arrays.items()}
+    def arrays(self, wanted: Iterable[str]) -> dict[str, np.ndarray]:
+        """For a checkpoint, those that are wanted."""
+        chosen = set(wanted)
+        kept = {name: arrays for name, arrays in self.kept.items() if name in chosen}
+        return {f"{name}/{key}": array for name, arrays in kept.items() for key, array in arrays.items()}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.kept = {}

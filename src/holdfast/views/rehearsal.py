@@ -10,7 +10,7 @@ from rich.table import Table
 
 from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
-from holdfast.runs.rehearsals import rehearse_run
+from holdfast.rehearsal import rehearse_run
 from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.kit.errors import HoldfastError
 from holdfast.runs.find import find_runs
-from holdfast.runs.folder import WHOLE, Run, all_runs, is_locked
+from holdfast.runs.folder import WHOLE, RunFolder, all_runs, is_locked
 from holdfast.runs.reading import read_lines
 from holdfast.runs.snapshot import planned_iterations
 
@@ -23,7 +23,7 @@ def status_of(folder: Path) -> str:
     return "killed" if ended[-1] in ("started", "resumed") else ended[-1]
 
 
-def describe(run: Run) -> dict[str, Any]:
+def describe(run: RunFolder) -> dict[str, Any]:
     try:
         config = run.describe()["config"]
         world, total = config["world"]["name"], config["run"]["iterations"]

@@ -24,7 +24,7 @@ from holdfast.games.mario.world.stages import STAGES, read_stages
 from holdfast.kit.disk import replace_file
 from holdfast.kit.errors import RunFolderError
 from holdfast.runs.choose import load_checkpoint
-from holdfast.runs.folder import RUN_FILE, Run, command_line, create_run
+from holdfast.runs.folder import RUN_FILE, RunFolder, command_line, create_run
 from holdfast.runs.reopen import config_of, load_learners
 from holdfast.runs.shelf import ENDING, shelve, take_down
 from holdfast.runs.watch import Result, Watch
@@ -114,7 +114,7 @@ class Series:
         if (folder / "result.json").is_file() and json.loads((folder / "result.json").read_text())["exit_status"] == 0:
             return 0
         if (folder / RUN_FILE).is_file():
-            run = Run(folder)
+            run = RunFolder(folder)
             run.lock()
             return self._finish(run, lambda watch: resume(config_of(run), run, watch))
         run = create_run(config, self.preset, command_line())
@@ -129,7 +129,7 @@ class Series:
             return str(kept)
         return str(self.config.section(SeriesConfig).stages.get(stage, {}).get("run.init", self.config.run.init))
 
-    def _finish(self, run: Run, go: Callable[[Watch], Result]) -> int:
+    def _finish(self, run: RunFolder, go: Callable[[Watch], Result]) -> int:
         try:
             return go(self.make_watch()).exit_status
         finally:
@@ -137,13 +137,13 @@ class Series:
 
     def _judge(self, attempt: Attempt) -> None:
         """Judge the policy as it will lie on the shelf; keep it if it is the stage's best so far."""
-        run = Run(Path(attempt_config(self.config, attempt).run.root) / attempt.name)
+        run = RunFolder(Path(attempt_config(self.config, attempt).run.root) / attempt.name)
         row = adopt(self.results, run, attempt.stage, "best", self.config.section(SeriesConfig).episodes, attempt.round)
         self.rows = read_rows(self.results)
         self.say(f"stage {attempt.stage}: {row.clears} of {row.episodes} cleared [{row.low:.2f}, {row.high:.2f}]")
 
 
-def adopt(results: Path, run: Run, stage: str, checkpoint: str, episodes: int, rounds: int = 1) -> LevelRow:
+def adopt(results: Path, run: RunFolder, stage: str, checkpoint: str, episodes: int, rounds: int = 1) -> LevelRow:
     """Judge a run's policy as it would lie on the shelf, put it there if it is the stage's best, write the table."""
     config, rows = config_of(run), read_rows(results)
     learners, saved = load_learners(run, config, checkpoint)
@@ -161,7 +161,7 @@ def adopt(results: Path, run: Run, stage: str, checkpoint: str, episodes: int, r
     return row
 
 
-def _spent(run: Run, before: dict[str, Any] | None) -> dict[str, Any]:
+def _spent(run: RunFolder, before: dict[str, Any] | None) -> dict[str, Any]:
     """Steps and CPU minutes of all the stage's runs; checkpoints of older versions do not count the latter."""
     last = load_checkpoint(run, "latest")
     steps, cpu_s = last.facts["counts"]["agent_steps"], last.meta.get("counters", {}).get("cpu_s")

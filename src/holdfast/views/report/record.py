@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from holdfast.runs.folder import WHOLE, Run
+from holdfast.runs.folder import WHOLE, RunFolder
 from holdfast.runs.reading import read_lines
 from holdfast.views.run_list import status_of
 
@@ -92,7 +92,7 @@ def options_of_run(description: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def read_record(folder: Path) -> Record:
-    description = Run(folder).describe()
+    description = RunFolder(folder).describe()
     status = status_of(folder)
     result = read_object(folder / "result.json") if status in ENDED else {}
     found = Record(
