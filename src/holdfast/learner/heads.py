@@ -97,7 +97,7 @@ class ContinuousHead:
 
 
 class GridHead(DiscreteHead):
-    """One choice of the points of a box. Unlike a normal distribution it can be undecided between left and right."""
+    """One choice of the points of a box. Unlike a normal distribution it can give both ends a high probability."""
 
     def __init__(self, space: Grid) -> None:
         super().__init__(Discrete(space.n))

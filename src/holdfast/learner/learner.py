@@ -127,7 +127,7 @@ class Learner:
 
 
 def make_learners(config: Config, roles: tuple[Role, ...], generator: torch.Generator) -> dict[str, Learner]:
-    """`generator` draws the first weights."""
+    """A learner for each role; `generator` is for the first weights."""
     threads = config.rollout.threads if config.rollout.lag == 0 else max(1, config.rollout.threads // 2)
     return {role.name: Learner(role, config.policy, config.learner, generator, threads) for role in roles}
 

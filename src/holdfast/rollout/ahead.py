@@ -1,4 +1,4 @@
-"""The collector: fills the batches of an update, or, with a lag of one update, collects one rollout ahead of it.
+"""Collecting one rollout ahead of the update, for a run with a lag of one update.
 
 The rollout ahead is acted by frozen copies of the policies taken at the swap, in a thread of its own, whether it
 overlaps the update or is waited for. Until it is settled that thread alone touches the world, its memory, the generator
@@ -69,54 +69,48 @@ class Ahead:
         self.episodes = Episodes(ended) if ended else None
 
 
-class RunParts(Protocol):
-    """The parts of a run's state that collecting reads and changes."""
+class Collected(Protocol):
+    """The parts of a seat that collecting reads and changes."""
 
     world: World
     learners: dict[str, Learner]
     batches: dict[str, Batch]
     memory: Memory
     actions: torch.Generator
-    ahead: Ahead | None
 
 
 class Collector:
-    """Fills the batches of an update."""
+    """Fills the batches of an update with the rollout that was collected during the one before."""
 
-    def __init__(self, run: RunParts, config: RolloutConfig) -> None:
-        self.run = run
+    def __init__(self, seat: Collected, ahead: Ahead, config: RolloutConfig) -> None:
+        self.seat, self.ahead = seat, ahead
         self.overlaps = config.overlap
         self._clock = Clock()  # of the thread, while it overlaps
-        self._thread: ThreadPoolExecutor | None = None
-        if run.ahead is not None:
-            acting = torch_threads(run.learners, config.steps, share_threads(config).acting)
-            self._thread = ThreadPoolExecutor(1, "collector", initializer=torch.set_num_threads, initargs=(acting,))
+        acting = torch_threads(seat.learners, config.steps, share_threads(config).acting)
+        self._thread = ThreadPoolExecutor(1, "collector", initializer=torch.set_num_threads, initargs=(acting,))
         self._begun: Future[Episodes | None] | None = None
 
     def next(self, clock: Clock, deal: Deal | None = None) -> Episodes | None:
-        """Fill the batches; returns the episodes that ended. With a lag, also begin the rollout after them."""
-        run, ahead = self.run, self.run.ahead
-        if ahead is None:
-            return collect(run.world, run.learners, run.batches, run.memory, run.actions, clock, deal)
+        """Fill the batches, and begin the rollout after them; returns the episodes that ended."""
+        seat, ahead = self.seat, self.ahead
         if not ahead.is_full:  # the first of a run
-            self._begin(ahead, clock, deal)
+            self._begin(clock, deal)
             self._wait()
             self.settle(clock)
         episodes = ahead.episodes
-        run.batches, ahead.batches = ahead.batches, run.batches
-        self._begin(ahead, self._clock if self.overlaps else clock, deal)
+        seat.batches, ahead.batches = ahead.batches, seat.batches
+        self._begin(self._clock if self.overlaps else clock, deal)
         if not self.overlaps:
             self._wait()
         return episodes
 
-    def _begin(self, ahead: Ahead, clock: Clock, deal: Deal | None) -> None:
-        assert self._thread is not None
-        run = self.run
+    def _begin(self, clock: Clock, deal: Deal | None) -> None:
+        seat, ahead = self.seat, self.ahead
         for name, actor in ahead.actors.items():
-            actor.follow(run.learners[name])
+            actor.follow(seat.learners[name])
         ahead.is_full = False
         self._begun = self._thread.submit(
-            collect, run.world, ahead.actors, ahead.batches, run.memory, run.actions, clock, deal, False
+            collect, seat.world, ahead.actors, ahead.batches, seat.memory, seat.actions, clock, deal, False
         )
 
     def _wait(self) -> None:
@@ -125,18 +119,16 @@ class Collector:
 
     def settle(self, clock: Clock) -> None:
         """Wait for the rollout ahead after an update; an exception in its thread is raised here."""
-        ahead = self.run.ahead
-        if ahead is None or self._begun is None:
+        if self._begun is None:
             return
         with clock("wait"):
-            ahead.episodes = self._begun.result()
+            self.ahead.episodes = self._begun.result()
         self._begun = None
         clock.join(self._clock, "overlapped")
         self._clock = Clock()
-        learn_observation_scales(self.run.learners, ahead.batches)
-        ahead.is_full = True
+        learn_observation_scales(self.seat.learners, self.ahead.batches)
+        self.ahead.is_full = True
 
     def close(self) -> None:
         """Wait for a rollout under way; leave nothing running."""
-        if self._thread is not None:
-            self._thread.shutdown(wait=True)
+        self._thread.shutdown(wait=True)

@@ -14,7 +14,7 @@ from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner
 from holdfast.rollout.ahead import Ahead, Collector
-from holdfast.rollout.collect import Deal, Memory, make_memory
+from holdfast.rollout.collect import Deal, Memory, collect, make_memory
 from holdfast.worlds.api import Episodes, World
 
 
@@ -26,23 +26,25 @@ class Seat:
     learners: dict[str, Learner]
     memory: Memory
     batches: dict[str, Batch]  # what the update learns from: spent when a checkpoint is written, so never saved
-    actions: torch.Generator  # draws actions
+    actions: torch.Generator  # of sampled actions
     ahead: Ahead | None = None  # with a lag: the rollout that is learned from next
     is_counted: bool = True  # its episodes are the run's episodes; not those of an exercise
-    collector: Collector | None = None
+    collector: Collector | None = None  # only with a lag
 
     def open(self, config: RolloutConfig) -> None:
-        self.collector = Collector(self, config)
+        if self.ahead is not None:
+            self.collector = Collector(self, self.ahead, config)
 
-    def collect(self, clock: Clock, deal: Deal | None) -> Episodes | None:
+    def collect(self, clock: Clock, deal: Deal | None = None) -> Episodes | None:
         """Fill the batches; returns the episodes that ended."""
-        assert self.collector is not None  # opened with the run
-        return self.collector.next(clock, deal)
+        if self.collector is not None:
+            return self.collector.next(clock, deal)
+        return collect(self.world, self.learners, self.batches, self.memory, self.actions, clock, deal)
 
     def settle(self, clock: Clock) -> None:
         """After the update: wait for a rollout that was begun ahead."""
-        assert self.collector is not None
-        self.collector.settle(clock)
+        if self.collector is not None:
+            self.collector.settle(clock)
 
     def close(self) -> None:
         if self.collector is not None:

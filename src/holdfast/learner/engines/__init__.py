@@ -61,7 +61,7 @@ def obstacles(engine: str, role: Role, policy: PolicyConfig, learner: LearnerCon
         f"{role.name} sees images": role.observations.is_image,
         f"{role.name} has {type(role.actions).__name__.lower()} actions": not isinstance(role.actions, kernels.actions),
         f"policy.network = {policy.network}": policy.network == "parts" and not kernels.parts,
-        f"several parts of {role.name}'s sight without an order": policy.network == "parts" and _plain_parts(role) > 1,
+        f"several unordered parts of {role.name}'s observations": policy.network == "parts" and _plain_parts(role) > 1,
         f"policy.core = {policy.core}": policy.core != "none",
         "policy.separate = false": not policy.separate,
         f"policy.norm = {policy.norm}": policy.norm != "none",

@@ -1,4 +1,4 @@
-"""Observations looked at by their parts: a closed ring, a history in its order, and beliefs that come to be true."""
+"""Observations encoded by their parts: a closed ring, a history in its order, and beliefs that come to be true."""
 
 from __future__ import annotations
 
