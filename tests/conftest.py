@@ -76,6 +76,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_store_of_trust(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Modules named by tests are not trusted by whoever runs them."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import psutil
@@ -13,14 +14,17 @@ import psutil
 from holdfast.config.sections import Config
 from holdfast.curriculum.contract import Curriculum, Judge, Numbers, Played
 from holdfast.curriculum.judge import EpisodeJudge
-from holdfast.kit.errors import CheckpointError, ConfigError
+from holdfast.kit.closing import close_all
+from holdfast.kit.errors import ConfigError
 from holdfast.kit.rng import derive
 from holdfast.kit.signals import StopRequest
+from holdfast.kit.soundness import restoring
 from holdfast.kit.timing import Clock
 from holdfast.learner.update import Learned, learn
 from holdfast.rollout.evaluate import Summary, summary
 from holdfast.runs.checkpoint import BEST_WORST, Checkpoints, Saved
 from holdfast.runs.device import Pace, refuse_large
+from holdfast.runs.failing import named
 from holdfast.runs.first_weights import begin_with
 from holdfast.runs.folder import RunFolder
 from holdfast.runs.history import WORKING
@@ -75,11 +79,11 @@ class Run:
             refuse_large(self.state.learners, config.run.allow_slow)
             for seat in self.state.seats.values():
                 seat.open(config.rollout)
-        except BaseException:
-            self.recorder.close()
-            if self.supervisor is not None:
-                self.supervisor.close()
-            raise
+        except BaseException as error:
+            self._failed(error)
+            with suppress(Exception):  # the first error is the one to tell
+                close_all([self.recorder.close, *([] if self.supervisor is None else [self.supervisor.close])])
+            raise_named(error)
 
     # --- beginning and continuing ------------------------------------------------------------------------------------
 
@@ -98,11 +102,12 @@ class Run:
             counts = self.state.counts
             self.recorder.open(self.state.world.spec, counts.iteration, counts.agent_steps, self.advice)
             result = loop(self)
-        except Exception as error:
-            self.event("failed", error=type(error).__name__, text=str(error))
-            raise
-        finally:
-            self.close()
+        except BaseException as error:
+            self._failed(error)
+            with suppress(Exception):
+                self.close()
+            raise_named(error)
+        self.close()
         self.folder.write_json("result.json", result.as_json())
         self.watch.finished(self.folder, result)
         return result
@@ -115,7 +120,8 @@ class Run:
                 streams = (*CUT_AT_RESUME, *self.curriculum.streams)
                 cut_streams_back(self.folder.folder, dict.fromkeys(streams, 0))
         except BaseException:
-            self.close()
+            with suppress(Exception):
+                self.close()
             raise
         if found is None:
             return self.start(loop, [*notes, "no checkpoint yet: starting from the first step"])
@@ -126,14 +132,13 @@ class Run:
     def _continue_from(self, saved: Saved, anew: bool) -> list[str]:
         notes: list[str] = []
         refuse_other_world(saved.name, saved.meta, self.state.world)
-        try:
+        with restoring(saved.name):
             arrays, facts = renewed(saved.arrays, saved.facts)
             if anew:
                 self.state.restore_without_lanes(arrays, facts, self._another_world(saved))
             else:
                 notes = self.state.restore(arrays, facts)
-        except (KeyError, TypeError) as error:
-            raise CheckpointError(f"checkpoint {saved.name} is not one of this kind of run: {error}") from error
+            positions = saved.facts["streams"]
         counts = self.state.counts
         self.steps_before = counts.agent_steps
         self.checkpoints.drop_after(counts.iteration)
@@ -141,7 +146,7 @@ class Run:
             self.checkpoints.mark_best(counts.best_iteration)
         self.advice = saved.facts.get("advice", {})
         self.lineage = Lineage.of(saved.name, saved.meta)
-        return notes + cut_streams_back(self.folder.folder, saved.facts["streams"])
+        return notes + cut_streams_back(self.folder.folder, positions)
 
     def _another_world(self, saved: Saved) -> World:
         """With another seed, so that the first episodes of the run are not repeated."""
@@ -157,11 +162,20 @@ class Run:
         return world
 
     def close(self) -> None:
-        for seat in self.state.seats.values():
-            seat.close()
-        self.recorder.close()
-        if self.supervisor is not None:
-            self.supervisor.close()
+        seats = [seat.close for seat in self.state.seats.values()]
+        close_all([*seats, self.recorder.close, *([] if self.supervisor is None else [self.supervisor.close])])
+
+    def _failed(self, error: BaseException) -> None:
+        """Leave what is known of a failure in the run folder, as far as the disk takes it."""
+        if isinstance(error, KeyboardInterrupt):
+            return
+        known = named(error)
+        facts = {"error": type(known or error).__name__, "text": str(known or error)}
+        status = known.exit_status if known else 1
+        with suppress(Exception):
+            self.recorder.event("failed", **facts)
+        with suppress(Exception):
+            self.folder.write_json("result.json", {"outcome": "failed", **facts, "exit_status": status})
 
     # --- where it stands ---------------------------------------------------------------------------------------------
 
@@ -231,7 +245,9 @@ class Run:
         self.event(kind, **facts)
         self.watch.decided(kind, self.state.counts.iteration, facts)
 
-    def keep_evaluation(self, name: str, score: str, tables: Mapping[str, Episodes]) -> None:
+    def keep_evaluation(
+        self, name: str, score: str, tables: Mapping[str, Episodes], iteration: int | None = None
+    ) -> None:
         """Whole episodes of an evaluation, in `evals/`."""
         policies = {
             who: {
@@ -240,7 +256,8 @@ class Run:
             }
             for who, episodes in tables.items()
         }
-        self.keep_summaries(name, {"score": score, "policies": policies})
+        moment = self.state.counts.iteration if iteration is None else iteration
+        self.keep_summaries(name, {"iteration": moment, "score": score, "policies": policies})
 
     def keep_summaries(self, name: str, content: Mapping[str, Any]) -> None:
         self.folder.write_json(f"evals/{name}.json", {"iteration": self.state.counts.iteration, **content})
@@ -287,7 +304,7 @@ class Run:
             counts=self.state.counts,
             score_name=self.judge.score_name(self),
             scores=scores,
-            elapsed_s=self.clock.elapsed_s,
+            elapsed_s=self.lineage.wall_s + self.clock.elapsed_s,
             agent_steps_per_s=steps / working if working else 0.0,
             peak_memory_mb=peak_memory_mb(),
             phases=self.clock.shares(),
@@ -295,6 +312,14 @@ class Run:
             exit_status=status,
             certificate=certificate,
         )
+
+
+def raise_named(error: BaseException) -> NoReturn:
+    """Raise an error under the name that a user knows it by, if it has one."""
+    known = named(error)
+    if known is None or known is error:
+        raise error
+    raise known from error
 
 
 def acted(played: Sequence[Played]) -> int:

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from holdfast.config.sections import Config
-from holdfast.kit.errors import CheckpointError
 from holdfast.kit.rng import derive
+from holdfast.kit.soundness import refuse_misfits
 from holdfast.learner.learner import Learner, make_learners, torch_threads
 from holdfast.learner.replay import Replay
 from holdfast.rollout.ahead import share_threads
@@ -142,11 +142,7 @@ def restore_learners(learners: dict[str, Learner], arrays: Mapping[str, np.ndarr
     for role, learner in learners.items():
         for part_name, part in learner.parts().items():
             mine, saved = part.arrays(), below(arrays, f"{role}/{part_name}/")
-            wrong = [name for name in mine if name not in saved or saved[name].shape != mine[name].shape]
-            if wrong:
-                raise CheckpointError(
-                    f"the saved {role} {part_name} does not fit this configuration: {', '.join(wrong)}"
-                )
+            refuse_misfits(f"{role} {part_name}", mine, saved)
             part.restore(saved)
 
 

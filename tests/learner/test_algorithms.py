@@ -74,7 +74,7 @@ def test_an_algorithm_of_one_line_in_the_table_learns(tmp_path: Path, reinforce:
     run, result = finished_run(tmp_path, "template", **options)
     random, learned, optimal = (result.scores[name].mean for name in ("random", "learned", "optimal"))
     assert learned > random + 0.8 * (optimal - random)
-    assert f'"{reinforce}"' in (run.folder / "run.json").read_text()
+    assert f'"{reinforce}"' in (run.folder / "run.json").read_text(encoding="utf-8")
 
 
 def test_only_engines_that_know_its_loss_take_an_algorithm(reinforce: str) -> None:
@@ -109,7 +109,7 @@ def _acts_with(only: tuple[str, tuple[str, ...]] | None, algorithm: str) -> bool
 def test_nothing_asks_for_the_class_of_an_engine_or_the_name_of_an_algorithm() -> None:
     found = []
     for path in Path(holdfast.__file__).parent.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             text = ast.unparse(node) if isinstance(node, ast.Compare | ast.Call) else ""
             if isinstance(node, ast.Compare) and "algorithm ==" in text.replace("!=", "=="):
                 found.append(f"{path}: {text}")

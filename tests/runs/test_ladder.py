@@ -114,7 +114,7 @@ def test_other_errors_and_runs_without_the_ladder_are_left_alone(
     with pytest.raises(RuntimeError, match="something else"):
         run_with(tmp_path, monkeypatch, 1, RuntimeError("something else"))
     monkeypatch.setitem(OPTIONS, "memory.auto", "false")
-    with pytest.raises(MemoryError):
+    with pytest.raises(OutOfMemory, match=r"memory\.auto = true"):
         run_with(tmp_path, monkeypatch, 1, MemoryError())
 
 

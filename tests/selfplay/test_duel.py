@@ -17,6 +17,7 @@ from holdfast.config.sections import Config
 from holdfast.kit.errors import ConfigError
 from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
+from holdfast.selfplay.book import Book
 from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
 from holdfast.views.dry_run import spec_of
@@ -75,6 +76,21 @@ def test_a_run_resumed_in_the_middle_of_a_turn_equals_an_unbroken_one(tmp_path: 
     assert end_of(run) == end_of(whole)
     assert (run.folder / "evals/final.json").read_bytes() == (whole.folder / "evals/final.json").read_bytes()
     assert any(event["event"] == "offered" for event in events)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [(("turns",), "many"), (("gap",), float("inf")), (("sides", 0, "ring", "entries"), {}), (("sides", 0), None)],
+)
+def test_a_memory_of_another_type_is_refused(path: tuple[Any, ...], value: Any) -> None:
+    table = Book().to_json()
+    assert Book.from_json(table) == Book()
+    place: Any = table
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises((TypeError, ValueError)):
+        Book.from_json(table)
 
 
 def test_turns_alternate_and_every_opponent_stays_what_it_was(tmp_path: Path) -> None:

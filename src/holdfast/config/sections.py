@@ -39,9 +39,9 @@ FORMAT = 1  # raised when an older Holdfast could no longer read a run's configu
 class RolloutConfig:
     """How experience is collected."""
 
-    lanes: int = option(64, "episodes played side by side; 8 in workers unless set", low=1)
-    steps: int = option(64, "steps of every lane between two updates", low=1)
-    threads: int = option(0, "threads for kernels and torch; 0 = one per core", low=0)
+    lanes: int = option(64, "episodes played side by side; 8 in workers unless set", low=1, high=10**6)
+    steps: int = option(64, "steps of every lane between two updates", low=1, high=10**6)
+    threads: int = option(0, "threads for kernels and torch; 0 = one per core", low=0, high=1000)
     lag: int = option(0, "updates between the policy that acts and the one that learns; 1 with overlap", low=0, high=1)
     overlap: bool = option(
         False, "collect in a thread while the learner updates; same bytes as one after the other at lag 1", free=True
@@ -61,7 +61,9 @@ class PolicyConfig:
         "what sums up a history; belief: in both directions, and learns to tell where the opponent is (world.belief)",
         only=("policy.network", ("parts",)),
     )
-    hidden: tuple[int, ...] = option((64, 64), "width of each hidden layer, after the convolutions if any", low=1)
+    hidden: tuple[int, ...] = option(
+        (64, 64), "width of each hidden layer, after the convolutions if any", low=1, high=10**5
+    )
     activation: Literal["tanh", "relu"] = option("tanh", "between layers")
     norm: Literal["none", "layer", "group"] = option(
         "none", "layer: each hidden layer's numbers are normalised; group: the convolutions' in 8 groups"
@@ -74,7 +76,7 @@ class PolicyConfig:
     core: Literal["none", "gru", "lstm"] = option(
         "none", "gru or lstm: the policy remembers what it saw earlier in the episode"
     )
-    core_size: int = option(128, "units of the core", low=1, only=("policy.core", ("gru", "lstm")))
+    core_size: int = option(128, "units of the core", low=1, high=10**5, only=("policy.core", ("gru", "lstm")))
     grid: tuple[int, ...] = option(
         (),
         "values per number of an action, to choose one point of that grid; none: draw from a normal distribution",
@@ -126,7 +128,7 @@ class LearnerConfig:
         1.0, "limit on the weight of the surprises after it", low=0.0, only=(ALGORITHM, readers("c_bar"))
     )
     epochs: int = option(4, "passes over each batch; V-trace has no clip, so on lagged batches give it 1", low=1)
-    minibatch: int = option(512, "agent-steps per gradient; must divide lanes x steps x agents", low=1)
+    minibatch: int = option(512, "agent-steps per gradient; must divide lanes x steps x agents", low=1, high=10**9)
     grad_accum: int = option(1, "gradients averaged into one step", low=1)
     clip: float = option(
         0.2, "limit on the change of an action's probability ratio", low=0.0, only=(ALGORITHM, readers("clip"))
@@ -162,9 +164,9 @@ REPLAY = ("learner.replay", (True,))
 class ReplayConfig:
     """Prioritised replay (Schaul et al. 2016) of single agent-steps, corrected for their age as V-trace does."""
 
-    capacity: int = option(200_000, "agent-steps it holds; the oldest go first", low=1024, only=REPLAY)
+    capacity: int = option(200_000, "agent-steps it holds; the oldest go first", low=1024, high=10**9, only=REPLAY)
     max_gb: float = option(2.0, "hold fewer if they would need more memory than this", low=0.001, only=REPLAY)
-    batch: int = option(256, "agent-steps replayed beside each gradient of the learner", low=1, only=REPLAY)
+    batch: int = option(256, "agent-steps replayed beside each gradient of the learner", low=1, high=10**7, only=REPLAY)
     interval: int = option(1, "replay in every so many updates", low=1, only=REPLAY)
     alpha: float = option(0.6, "0: all steps alike; 1: as often as they surprise", low=0.0, high=1.0, only=REPLAY)
     beta_start: float = option(0.4, "how far that bias is corrected at first", low=0.0, high=1.0, only=REPLAY)
@@ -181,8 +183,10 @@ class EvaluationConfig:
     """How the policy is judged: whole episodes on fixed seeds, beside scripted yardsticks."""
 
     every: int = option(10, "iterations between evaluations; 0 = only at the end", low=0, free=True)
-    episodes: int = option(20, "episodes of an evaluation during the run", low=1, free=True)
-    final_episodes: int = option(80, "episodes of the last evaluation, on seeds never used before", low=1, free=True)
+    episodes: int = option(20, "episodes of an evaluation during the run", low=1, high=10**7, free=True)
+    final_episodes: int = option(
+        80, "episodes of the last evaluation, on seeds never used before", low=1, high=10**7, free=True
+    )
     seed: int = option(411232, "where evaluation seeds come from", low=0, free=True)
     seeds: Literal["fixed", "rolling"] = option(
         "fixed", "fixed: the same episodes every time; rolling: new ones each time, which compare badly", free=True
@@ -256,7 +260,7 @@ class RunConfig:
     name: str = option("", "name of the run's folder; empty: the preset's name and a number")
     root: str = option("runs", "folder that holds the runs")
     seed: int = option(1, "all randomness of the run comes from it", low=0, high=2**63 - 1)
-    iterations: int = option(100, "collect and learn this often", low=1)
+    iterations: int = option(100, "collect and learn this often", low=1, high=10**12)
     init: str = option(
         "", "begin with the weights of this run (its folder) or kept policy (its file); empty: random ones"
     )

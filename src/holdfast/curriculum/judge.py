@@ -101,7 +101,7 @@ class EpisodeJudge:
     def _play_yardsticks(self, run: Run) -> None:
         with run.clock("yardsticks"):
             played = play_yardsticks(self.during(run))
-        run.keep_evaluation("yardsticks", self.score_name(run), played)
+        run.keep_evaluation("yardsticks", self.score_name(run), played, block_begun(run))
         self.yardsticks = {name: summary(table, run.state.world.spec.score) for name, table in played.items()}
 
     def conclude(self, run: Run) -> Ending:
@@ -124,6 +124,12 @@ def block_of(run: Run) -> int:
     if run.config.evaluation.seeds == "fixed":
         return DURING_RUN
     return ROLLING + run.state.counts.iteration // run.config.evaluation.every
+
+
+def block_begun(run: Run) -> int:
+    """The iteration from which on these seeds are in use; a resumed run says the same as one that went through."""
+    every = run.config.evaluation.every
+    return 0 if run.config.evaluation.seeds == "fixed" else run.state.counts.iteration // every * every
 
 
 def actor(run: Run, tally: Tally | None = None) -> PolicyActor:

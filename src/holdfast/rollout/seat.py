@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from holdfast.config.sections import RolloutConfig
+from holdfast.kit.soundness import refuse_misfits
 from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner
@@ -61,15 +62,18 @@ class Seat:
 
     def arrays(self) -> dict[str, np.ndarray]:
         found = {f"world/{name}": array for name, array in self.world.arrays().items()}
-        for role in self.learners:
-            found[f"{role}/memory/hidden"] = self.memory.hidden[role].numpy()
-            found[f"{role}/memory/starts"] = self.memory.starts[role].numpy()
+        found |= self._memory_arrays()
         if self.ahead is not None:
             found |= {f"ahead/{name}": array for name, array in self.ahead.arrays().items()}
         return found
 
+    def _memory_arrays(self) -> dict[str, np.ndarray]:
+        hidden = {f"{role}/memory/hidden": self.memory.hidden[role].numpy() for role in self.learners}
+        return hidden | {f"{role}/memory/starts": self.memory.starts[role].numpy() for role in self.learners}
+
     def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
         """Restore what `arrays` gave; returns notes for the user on what could not be exact."""
+        refuse_misfits("memory", self._memory_arrays(), arrays)
         for role in self.learners:
             self.memory.hidden[role] = torch.from_numpy(np.array(arrays[f"{role}/memory/hidden"]))
             self.memory.starts[role] = torch.from_numpy(np.array(arrays[f"{role}/memory/starts"]))

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.kit.errors import CheckpointError, HoldfastError
-from holdfast.runs.checkpoint import FACTS, MANIFEST, META, manifest_of, read_plain, verified, write_synced
+from holdfast.runs.checkpoint import FACTS, MANIFEST, META, manifest_of, verified, write_synced
 from holdfast.runs.checkpoint_tools import Verdict
 from holdfast.runs.folder import RUN_FILE, RunFolder
 from holdfast.runs.heartbeat import utc
+from holdfast.runs.plain_files import read_plain
 
 FORMULA = "updates * environments * rollout_steps"
 WEIGHTS = (".pt", ".pth", ".ckpt")

@@ -14,6 +14,7 @@ from holdfast.config.sections import CheckpointConfig
 from holdfast.kit.errors import CheckpointError, HoldfastError, UnknownName
 from holdfast.runs.checkpoint import Checkpoints
 from holdfast.runs.folder import RUN_FILE, WHOLE, RunFolder, is_locked
+from holdfast.runs.plain_files import is_plain
 from holdfast.runs.reading import read_lines
 
 MOST_RUNS = 10_000
@@ -32,7 +33,7 @@ def run_folders(root: Path) -> Iterator[Path]:
     """Run folders at any depth, never through links; a run's own folders are not searched."""
     count = 0
     for place, folders, files in os.walk(root, followlinks=False):
-        if RUN_FILE in files:
+        if RUN_FILE in files and is_plain(Path(place) / RUN_FILE):
             yield Path(place)
             folders.clear()
             count += 1
@@ -45,7 +46,7 @@ def find_runs(word: str, root: str) -> list[RunFolder]:
     found = [
         RunFolder(folder) for folder in run_folders(Path(root)) if _fits(RunFolder(folder), word.lower(), Path(root))
     ]
-    return sorted(found, key=lambda run: ((run.folder / RUN_FILE).stat().st_mtime, str(run.folder)))
+    return sorted(found, key=lambda run: ((run.folder / RUN_FILE).lstat().st_mtime, str(run.folder)))
 
 
 def _fits(run: RunFolder, word: str, root: Path) -> bool:

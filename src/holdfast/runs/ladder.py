@@ -18,6 +18,7 @@ import torch
 from holdfast.config.sections import Config
 from holdfast.learner.batch import make_batch
 from holdfast.runs.errors import OutOfMemory
+from holdfast.runs.failing import is_out_of_memory
 from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import keep_changed_config
 from holdfast.runs.supervised import supervised
@@ -81,14 +82,6 @@ def on_rung(config: Config, rung: Rung) -> Config:
         rollout=dataclasses.replace(config.rollout, lanes=rung.lanes, steps=rung.steps),
         learner=dataclasses.replace(config.learner, minibatch=rung.minibatch, grad_accum=rung.pieces),
     )
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """NumPy and Python raise MemoryError; torch says it in words on the CPU and has a class of its own on a GPU."""
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
-        return True
-    text = str(error).lower()
-    return isinstance(error, RuntimeError) and ("can't allocate memory" in text or "out of memory" in text)
 
 
 def batch_bytes(rung: Rung, roles: Sequence[Role], core_size: int) -> int:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from holdfast.config.reading import from_json
 from holdfast.config.sections import Config, changes_learning, flat, to_json
 from holdfast.kit.errors import ConfigError, nearest
+from holdfast.kit.soundness import restoring
 from holdfast.learner.learner import Learner
 from holdfast.runs.checkpoint import Saved
 from holdfast.runs.choose import load_checkpoint
@@ -83,5 +84,6 @@ def load_learners(run: RunFolder, config: Config, which: str) -> tuple[dict[str,
         world = make_world(config.world_name, config.world, 1, seed=0, supervisor=supervisor)
         learners = fresh_learners(config, world)
         world.close()
-    restore_learners(learners, saved.arrays)
+    with restoring(saved.name):
+        restore_learners(learners, saved.arrays)
     return learners, saved

@@ -57,7 +57,7 @@ class Result:
     counts: Counts
     score_name: str
     scores: dict[str, Summary]  # learned first
-    elapsed_s: float
+    elapsed_s: float  # of all processes that the run went through
     agent_steps_per_s: float
     peak_memory_mb: float
     phases: dict[str, float]  # share of the time

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from holdfast.kit.rng import derive, uniform
+from holdfast.kit.soundness import refuse_misfits
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner
 from holdfast.rollout.collect import make_memory
@@ -216,6 +217,8 @@ class Arena(Seat):
         self.promised = (players, vault)
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
+        mine = {name: array for name, array in self.arrays().items() if not name.startswith("world/")}
+        refuse_misfits(f"arena of {self.role}", mine, arrays)
         for name in ("mixed", "mixed_next", "short"):
             getattr(self, name)[...] = arrays[name]
         if self.cast is not None and self.promised is not None:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from holdfast.kit.errors import CheckpointError
+from holdfast.kit.soundness import strange_numbers
 
 LETTERS = 16  # of the hash; collisions of 64 bits do not happen by chance
 
@@ -97,6 +98,9 @@ class Vault:
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.kept = {}
         for path, array in arrays.items():
+            problems = strange_numbers(path, array)
+            if problems:
+                raise CheckpointError(f"the saved frozen policy {problems[0]}")
             name, _, key = path.partition("/")
             copy = np.array(array)
             copy.setflags(write=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +20,7 @@ from holdfast.runs.watch import DuelProgress, Result
 from holdfast.runs.watch import Progress as LoopProgress
 from holdfast.state import State
 from holdfast.views.certificate import print_response
-from holdfast.views.words import duel_line, key_numbers, shares_line, wins_of
+from holdfast.views.words import duel_line, key_numbers, shares_line, visible, wins_of
 
 
 def make_watch(quiet: bool, stream: Any = None) -> Quiet | Plain | LiveView:
@@ -89,6 +91,13 @@ def gate_line(outcome: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
+def silence(stream: Any) -> None:
+    """What is written to this stream from now on goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
 class Plain:
     """One flushed line per event; iterations at most every few seconds."""
 
@@ -100,7 +109,14 @@ class Plain:
         self.total = 0
 
     def say(self, text: str) -> None:
-        print(text, file=self.stream, flush=True)
+        self.write("\n".join(visible(line) for line in text.split("\n")) + "\n")
+
+    def write(self, text: str) -> None:
+        """A reader that goes away, such as `head`, does not end a run: it goes on in silence."""
+        try:
+            print(text, end="", file=self.stream, flush=True)
+        except BrokenPipeError:
+            silence(self.stream)
 
     def started(self, config: Config, run: RunFolder, state: State, notes: list[str]) -> None:
         self.total = config.run.iterations
@@ -127,7 +143,9 @@ class Plain:
         self.say(decision_line(kind, iteration, facts))
 
     def finished(self, run: RunFolder, result: Result) -> None:
-        print_result(run, result, Console(file=self.stream, width=100))
+        page = io.StringIO()
+        print_result(run, result, Console(file=page, width=100))
+        self.write(page.getvalue())
 
 
 class LiveView:

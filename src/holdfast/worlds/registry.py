@@ -10,6 +10,7 @@ from holdfast.worlds.api import World
 from holdfast.worlds.game import Game
 from holdfast.worlds.importing import import_path
 from holdfast.worlds.ours import OURS
+from holdfast.worlds.trust import admit
 from holdfast.worlds.workers.supervisor import Supervisor, is_supervised
 
 
@@ -67,6 +68,7 @@ def make_world(
 ) -> World:
     """Construct a world; call `reset()` on it before the first step. Only worlds in workers use the supervisor."""
     if is_supervised(settings):
+        admit(name)
         own = "" if _is_foreign_name(name) else world_class(name).game.in_workers
         if own:
             return import_path(own)(settings, lanes, seed, threads, supervisor)

@@ -25,6 +25,7 @@ from holdfast.kit.disk import replace_file
 from holdfast.kit.errors import RunFolderError
 from holdfast.runs.choose import load_checkpoint
 from holdfast.runs.folder import RUN_FILE, RunFolder, command_line, create_run
+from holdfast.runs.plain_files import read_json
 from holdfast.runs.reopen import config_of, load_learners
 from holdfast.runs.shelf import ENDING, shelve, take_down
 from holdfast.runs.watch import Result, Watch
@@ -111,7 +112,7 @@ class Series:
         """Train, resume, or keep what lies there finished."""
         config = attempt_config(self.config, attempt, self._first_weights(attempt.stage))
         folder = Path(config.run.root) / attempt.name
-        if (folder / "result.json").is_file() and json.loads((folder / "result.json").read_text())["exit_status"] == 0:
+        if _has_ended_well(folder):
             return 0
         if (folder / RUN_FILE).is_file():
             run = RunFolder(folder)
@@ -177,7 +178,7 @@ def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
     try:
-        return {str(row["stage"]): row for row in json.loads(path.read_text())}
+        return {str(row["stage"]): row for row in json.loads(path.read_text(encoding="utf-8"))}
     except (ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"{path} is no table of a series: {error}") from error
 
@@ -209,3 +210,11 @@ def table(rows: list[dict[str, Any]]) -> str:
         )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _has_ended_well(folder: Path) -> bool:
+    try:
+        found = read_json(folder / "result.json")
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("exit_status") == 0

@@ -106,5 +106,5 @@ def chosen_precision(
     """
     if policy.network not in LARGE or engine in ENGINES:
         return "off"
-    flags = cpuinfo.read_text().split() if cpuinfo.exists() else []
+    flags = cpuinfo.read_text(encoding="utf-8").split() if cpuinfo.exists() else []
     return "bf16" if "amx_bf16" in flags else "off"
