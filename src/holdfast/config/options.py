@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import MISSING, Field, field, fields
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -25,13 +25,15 @@ def option(
     high: float | None = None,
     only: tuple[str, tuple[Any, ...]] | None = None,
     free: bool = False,
+    choices: Collection[str] = (),
 ) -> Any:
     """A field of a frozen settings dataclass.
 
     `only = ("policy.core", ("gru",))`: the option acts only while that other option has one of those values (or is
     positive: MORE_THAN_0), and is refused otherwise. `free`: may change at resume without changing what is learned.
+    `choices`: the values of a text that is the name of something in a table.
     """
-    metadata = {"meaning": meaning, "low": low, "high": high, "only": only, "free": free}
+    metadata = {"meaning": meaning, "low": low, "high": high, "only": only, "free": free, "choices": choices}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -55,7 +57,8 @@ def options_of(settings: type) -> Iterator[OptionInfo]:
     hints = get_type_hints(settings)
     for item in fields(settings):
         facts = {"meaning": "", "low": None, "high": None, "only": None, "free": False, **item.metadata}
-        yield OptionInfo(item.name, hints[item.name], _default(item), **facts)
+        choices = tuple(facts.pop("choices", ()))
+        yield OptionInfo(item.name, Literal[choices] if choices else hints[item.name], _default(item), **facts)
 
 
 def _default(item: Field[Any]) -> Any:

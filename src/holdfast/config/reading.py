@@ -16,7 +16,7 @@ from holdfast.config.options import from_text, from_toml, kind_name, out_of_boun
 from holdfast.config.presets import find_target
 from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
 from holdfast.kit.errors import ConfigError, nearest
-from holdfast.learner.precision import chosen_precision
+from holdfast.learner.engines import chosen_precision
 from holdfast.worlds.trust import name_world
 from holdfast.worlds.workers.settings import LANES as WORKER_LANES
 from holdfast.worlds.workers.supervisor import is_supervised

@@ -18,6 +18,7 @@ from holdfast.curriculum.harvest_settings import HarvestSettings
 from holdfast.curriculum.schedule import ScheduleSettings
 from holdfast.curriculum.starts import StartsSettings
 from holdfast.kit.errors import ConfigError
+from holdfast.learner.algorithms import ALGORITHMS, readers
 from holdfast.selfplay.settings import (
     SELFPLAY_SECTIONS,
     DuelConfig,
@@ -85,16 +86,17 @@ class PolicyConfig:
     initial_log_std: float = option(0.0, "log of the first action noise", only=("actions", ("continuous",)))
 
 
-PPO = ("learner.algorithm", ("ppo",))
-VTRACE = ("learner.algorithm", ("vtrace",))
+ALGORITHM = "learner.algorithm"
 
 
 @dataclass(frozen=True)
 class LearnerConfig:
     """Proximal policy optimisation (Schulman et al. 2017), or an actor-critic with V-trace (Espeholt et al. 2018)."""
 
-    algorithm: Literal["ppo", "vtrace"] = option(
-        "ppo", "vtrace: corrects for the age of what it learns from; --learner vtrace is short for it"
+    algorithm: str = option(
+        "ppo",
+        "vtrace: corrects for the age of what it learns from; --learner vtrace is short for it",
+        choices=ALGORITHMS,
     )
     engine: Literal["auto", "torch", "fused", "wide"] = option(
         "auto",
@@ -113,15 +115,27 @@ class LearnerConfig:
     adam_eps: float = option(1e-5, "Adam's epsilon", low=0.0)
     weight_decay: float = option(0.0, "share of the learning rate by which matrices shrink per step", low=0.0)
     gamma: float = option(0.99, "discount per step", low=0.0, high=1.0)
-    gae_lambda: float = option(0.95, "how far advantages look ahead", low=0.0, high=1.0, only=PPO)
-    trace_lambda: float = option(1.0, "how far V-trace looks ahead", low=0.0, high=1.0, only=VTRACE)
-    rho_bar: float = option(1.0, "limit on the weight of a step's own surprise", low=0.0, only=VTRACE)
-    c_bar: float = option(1.0, "limit on the weight of the surprises after it", low=0.0, only=VTRACE)
+    gae_lambda: float = option(
+        0.95, "how far advantages look ahead", low=0.0, high=1.0, only=(ALGORITHM, readers("gae_lambda"))
+    )
+    trace_lambda: float = option(
+        1.0, "how far V-trace looks ahead", low=0.0, high=1.0, only=(ALGORITHM, readers("trace_lambda"))
+    )
+    rho_bar: float = option(
+        1.0, "limit on the weight of a step's own surprise", low=0.0, only=(ALGORITHM, readers("rho_bar"))
+    )
+    c_bar: float = option(
+        1.0, "limit on the weight of the surprises after it", low=0.0, only=(ALGORITHM, readers("c_bar"))
+    )
     epochs: int = option(4, "passes over each batch; V-trace has no clip, so on lagged batches give it 1", low=1)
     minibatch: int = option(512, "agent-steps per gradient; must divide lanes x steps x agents", low=1, high=10**9)
     grad_accum: int = option(1, "gradients averaged into one step", low=1)
-    clip: float = option(0.2, "limit on the change of an action's probability ratio", low=0.0, only=PPO)
-    value_clip: float = option(0.0, "limit on the change of a value per update; 0 = off", low=0.0, only=PPO)
+    clip: float = option(
+        0.2, "limit on the change of an action's probability ratio", low=0.0, only=(ALGORITHM, readers("clip"))
+    )
+    value_clip: float = option(
+        0.0, "limit on the change of a value per update; 0 = off", low=0.0, only=(ALGORITHM, readers("value_clip"))
+    )
     entropy: float = option(0.0, "reward for undecided policies", low=0.0)
     entropy_final: float | None = option(None, "where that reward is at the end of the run; none = unchanged", low=0.0)
     entropy_share: float = option(1.0, "share of the run after which it is there", low=0.01, high=1.0)
@@ -132,7 +146,11 @@ class LearnerConfig:
     normalize_advantages: bool = option(True, "scale each batch's advantages to mean 0, deviation 1")
     normalize_observations: bool = option(True, "scale observations by their running mean and deviation")
     normalize_returns: bool = option(True, "let the value network predict scaled returns")
-    replay: bool = option(False, "also learn from earlier steps, the surprising ones first: see [replay]", only=VTRACE)
+    replay: bool = option(
+        False,
+        "also learn from earlier steps, the surprising ones first: see [replay]",
+        only=(ALGORITHM, readers("replay")),
+    )
     amp: Literal["auto", "off", "bf16"] = option(
         "auto", "bf16: networks compute in half precision; auto: where this CPU multiplies bf16 itself and it pays"
     )

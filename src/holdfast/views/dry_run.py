@@ -7,7 +7,6 @@ from typing import Any
 
 from holdfast.config.sections import Config, to_json
 from holdfast.learner.batch import make_batch
-from holdfast.learner.choices import as_chosen
 from holdfast.learner.policy import Policy
 from holdfast.runs.supervised import supervised
 from holdfast.selfplay.schedule import mending_length, round_length
@@ -27,7 +26,7 @@ def spec_of(config: Config) -> WorldSpec:
 def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
     lanes, steps, iterations = config.rollout.lanes, config.rollout.steps, config.run.iterations
     roles: dict[str, Any] = {}
-    for role in (as_chosen(role, config.policy) for role in spec.roles):
+    for role in (role.discretized(config.policy.grid) for role in spec.roles):
         policy = Policy(role, config.policy, torch_generator(config.run.seed, WEIGHTS))
         batch = make_batch(role, 1, steps, policy.core_size)
         per_lane = sum(tensor.numel() * tensor.element_size() for tensor in batch)

@@ -1,4 +1,5 @@
-"""A policy as the wide engine's kernels know it: where each part's weights and numbers lie, and the work they make."""
+"""The layout of a policy for the wide engine's kernels: where weights and activations lie, and the jobs of the
+gradient."""
 
 from __future__ import annotations
 
@@ -8,14 +9,34 @@ from typing import NamedTuple
 import numpy as np
 from torch import nn
 
-from holdfast.learner import wide_passes as passes
-from holdfast.learner.fused import kind_of
-from holdfast.learner.fused_kernels import LINEAR, RELU, TANH, TILE
-from holdfast.learner.look_kernels import EDGES, FIRST, GATES, SECOND
-from holdfast.learner.looking import MEMORY, REACH, Belief, Look, Looker, OrderedPast, Plain, PlainPast, Ring
+from holdfast.learner.engines import wide_kernels as kernels
+from holdfast.learner.engines.fused import kind_of
+from holdfast.learner.engines.layout import (
+    LINEAR,
+    RELU,
+    TANH,
+    TILE,
+    HistoryShape,
+    Net,
+    Places,
+    RingShape,
+    Room,
+    Tower,
+    make_tower,
+)
+from holdfast.learner.engines.parts_kernels import EDGES, FIRST, GATES, SECOND
 from holdfast.learner.optim import FlatAdam
+from holdfast.learner.parts_encoder import (
+    MEMORY,
+    REACH,
+    BeliefEncoder,
+    FlatHistory,
+    PartsEncoder,
+    PlainEncoder,
+    RecurrentHistory,
+    RingEncoder,
+)
 from holdfast.learner.policy import Body, Policy
-from holdfast.learner.shapes import Net, PastShape, Places, RingShape, Room, Tower, make_tower
 
 NONE = np.zeros(0, np.int64)
 NOTHING = Tower(*[NONE] * len(Tower._fields))
@@ -23,26 +44,26 @@ PIECE = 32  # outputs of a layer that are one piece of work
 
 
 def make_net(policy: Policy, optimizer: FlatAdam) -> tuple[Net, int, int]:
-    """With the numbers of a tile's scratch, and of the turned weights."""
+    """The layout of a policy, the size of a tile's scratch, and that of the transposed weights."""
     assert policy.value_body is not None
     room, places = Room(), {name: start for name, start, _ in optimizer.names}
     numbers = len(optimizer.parameters)
-    shown, looker = policy.judged, policy.looker
-    acting = shown if policy.acting is None else policy.acting
+    judged, parts = policy.judged, policy.parts
+    acting = judged if policy.acting is None else policy.acting
     chosen = _body(places, "body", policy.body, "action_layer", policy.head.outputs, room)
     valued = _body(places, "value_body", policy.value_body, "value_layer", 1, room)
-    blind = Net(
-        Places(room.take(TILE * shown), shown, acting, 0, 0, 0, 0),
+    plain = Net(
+        Places(room.take(TILE * judged), judged, acting, 0, 0, 0, 0),
         plain=NOTHING,
         ring=RingShape(*[0] * len(RingShape._fields)),
-        past=PastShape(0, 0, 0, NONE, NONE, NONE, NONE, 0, 0, 0, 0, 0, 0, 0),
+        history=HistoryShape(0, 0, 0, NONE, NONE, NONE, NONE, 0, 0, 0, 0, 0, 0, 0),
         latent=NOTHING,
         mixture=NOTHING,
         joint=NOTHING,
         policy=chosen,
         value=valued,
     )
-    net = blind if looker is None else _looking(blind, looker, places, numbers, room)
+    net = plain if parts is None else _with_parts(plain, parts, places, numbers, room)
     return net, room.size, numbers + (REACH * FIRST * SECOND if net.ring.rays else 0)
 
 
@@ -52,41 +73,40 @@ def _body(places: Mapping[str, int], name: str, body: Body, last: str, outputs: 
     return make_tower(places, names, [body.inputs, *body.widths, outputs], kinds, room)
 
 
-def _looking(net: Net, looker: Looker, places: Mapping[str, int], turned: int, room: Room) -> Net:
-    """The same with all that looks at parts."""
+def _with_parts(net: Net, encoder: PartsEncoder, places: Mapping[str, int], transposed: int, room: Room) -> Net:
+    """The same with the encoders of parts."""
     out = 0
-    for part, look in looker.looks.items():
-        start, name = looker.places[part][0], f"looker.looks.{part}"
-        if isinstance(look, Plain):
-            net = net._replace(plain=_sequence(places, f"{name}.layers", look.layers, RELU, room))
+    for part, one in encoder.encoders.items():
+        start, name = encoder.places[part][0], f"parts.encoders.{part}"
+        if isinstance(one, PlainEncoder):
+            net = net._replace(plain=_sequence(places, f"{name}.layers", one.layers, RELU, room))
             net = net._replace(places=net.places._replace(plain_start=start, plain_out=out))
-        elif isinstance(look, Ring):
-            net = net._replace(ring=_ring(places, name, looker.shapes[part][0], (start, out, turned), room))
-        elif isinstance(look, PlainPast):
-            net = net._replace(latent=_sequence(places, f"{name}.layers", look.layers, TANH, room))
+        elif isinstance(one, RingEncoder):
+            net = net._replace(ring=_ring(places, name, encoder.shapes[part][0], (start, out, transposed), room))
+        elif isinstance(one, FlatHistory):
+            net = net._replace(latent=_sequence(places, f"{name}.layers", one.layers, TANH, room))
             net = net._replace(places=net.places._replace(latent_start=start, latent_out=out))
-        elif isinstance(look, OrderedPast | Belief):
-            ends = look.latent.in_features
-            past = _past(places, name, looker.shapes[part], start, ends // MEMORY, room)
-            latent = make_tower(places, [f"{name}.latent"], [ends, look.latent.out_features], [TANH], room)
-            net = net._replace(past=past, latent=latent, places=net.places._replace(latent_out=out))
-            if isinstance(look, Belief):
-                widths = [ends, look.mixture.out_features]
+        elif isinstance(one, RecurrentHistory | BeliefEncoder):
+            ends = one.latent.in_features
+            history = _history(places, name, encoder.shapes[part], start, ends // MEMORY, room)
+            latent = make_tower(places, [f"{name}.latent"], [ends, one.latent.out_features], [TANH], room)
+            net = net._replace(history=history, latent=latent, places=net.places._replace(latent_out=out))
+            if isinstance(one, BeliefEncoder):
+                widths = [ends, one.mixture.out_features]
                 net = net._replace(mixture=make_tower(places, [f"{name}.mixture"], widths, [LINEAR], room))
-        assert isinstance(look, Look)
-        out += look.size
-    return net._replace(joint=_sequence(places, "looker.joint", looker.joint, RELU, room))
+        out += encoder.sizes[part]
+    return net._replace(joint=_sequence(places, "parts.joint", encoder.joint, RELU, room))
 
 
 def _sequence(places: Mapping[str, int], name: str, layers: nn.Sequential, kind: int, room: Room) -> Tower:
-    """Linear layers, each with the same activation behind it."""
+    """Linear layers, each with the same activation after it."""
     linear = [(index, layer) for index, layer in enumerate(layers) if isinstance(layer, nn.Linear)]
     widths = [linear[0][1].in_features, *(layer.out_features for _, layer in linear)]
     return make_tower(places, [f"{name}.{index}" for index, _ in linear], widths, [kind] * len(linear), room)
 
 
 def _ring(places: Mapping[str, int], name: str, rays: int, where: tuple[int, int, int], room: Room) -> RingShape:
-    """`where`: its rays in a sight, its features among all, and its turned weights behind all others."""
+    """`where`: its rays in an observation, its features among all, and its transposed weights after all others."""
     span = TILE * (rays + EDGES)
     return RingShape(
         rays=rays,
@@ -104,30 +124,30 @@ def _ring(places: Mapping[str, int], name: str, rays: int, where: tuple[int, int
     )
 
 
-def _past(
+def _history(
     places: Mapping[str, int], name: str, shape: tuple[int, ...], start: int, directions: int, room: Room
-) -> PastShape:
+) -> HistoryShape:
     steps, numbers = shape
     words = ["", "_reverse"][:directions]
 
     def at(kind: str) -> np.ndarray:
-        return np.array([places[f"{name}.past.{kind}_l0{word}"] for word in words], np.int64)
+        return np.array([places[f"{name}.lstm.{kind}_l0{word}"] for word in words], np.int64)
 
     each = directions * steps * TILE
-    return PastShape(
+    return HistoryShape(
         steps=steps,
         numbers=numbers,
         start=start,
-        weight=at("weight_ih"),
-        again=at("weight_hh"),
-        bias=at("bias_ih"),
-        bias_again=at("bias_hh"),
+        weight_ih=at("weight_ih"),
+        weight_hh=at("weight_hh"),
+        bias_ih=at("bias_ih"),
+        bias_hh=at("bias_hh"),
         gates=room.take(each * GATES),
         cells=room.take(each * MEMORY),
-        bent=room.take(each * MEMORY),
-        kept=room.take(each * MEMORY),
+        squashed=room.take(each * MEMORY),
+        hidden=room.take(each * MEMORY),
         ends=room.take(TILE * directions * MEMORY),
-        by_kept=room.take(TILE * MEMORY),
+        by_hidden=room.take(TILE * MEMORY),
         by_cell=room.take(TILE * MEMORY),
     )
 
@@ -156,17 +176,17 @@ def jobs_of(net: Net, threads: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _all_jobs(net: Net) -> list[Job]:
     towers = {
-        passes.PLAIN: net.plain, passes.LATENT: net.latent, passes.MIXTURE: net.mixture,
-        passes.JOINT: net.joint, passes.POLICY: net.policy, passes.VALUE: net.value,
+        kernels.PLAIN: net.plain, kernels.LATENT: net.latent, kernels.MIXTURE: net.mixture,
+        kernels.JOINT: net.joint, kernels.POLICY: net.policy, kernels.VALUE: net.value,
     }  # fmt: skip
     found = [job for part, tower in towers.items() for job in _tower_jobs(part, tower)]
-    width = net.past.numbers + MEMORY
-    for direction in range(len(net.past.weight)):
-        found += [Job(passes.PAST, direction, *ends, net.past.steps * PIECE * width) for ends in _pieces(GATES)]
+    width = net.history.numbers + MEMORY
+    for direction in range(len(net.history.weight_ih)):
+        found += [Job(kernels.HISTORY, direction, *ends, net.history.steps * PIECE * width) for ends in _pieces(GATES)]
     if net.ring.rays:
         span = net.ring.rays + EDGES
-        found += [Job(passes.RING, tap, 0, 0, span * FIRST * SECOND) for tap in range(REACH)]
-        found.append(Job(passes.RING_REST, 0, 0, 0, span * FIRST * REACH))
+        found += [Job(kernels.RING, tap, 0, 0, span * FIRST * SECOND) for tap in range(REACH)]
+        found.append(Job(kernels.RING_REST, 0, 0, 0, span * FIRST * REACH))
     return found
 
 

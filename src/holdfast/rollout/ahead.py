@@ -1,9 +1,8 @@
-"""Where batches come from: now, or, with a lag of one update, from a rollout that was collected while the learner was
-busy with the one before.
+"""Collecting one rollout ahead of the update, for a run with a lag of one update.
 
-The lagging collector acts with frozen copies of the policies taken at the swap, in a thread of its own, whether it
-overlaps the update or is waited for. What it touches (world, memory, action generator, the spare batches) nobody else
-does until it is settled, so overlap changes no byte. Swaps depend on counts, never on time.
+The rollout ahead is acted by frozen copies of the policies taken at the swap, in a thread of its own, whether it
+overlaps the update or is waited for. Until it is settled that thread alone touches the world, its memory, the generator
+of actions and the spare batches, so overlap changes no byte. Swaps depend on counts, never on time.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from holdfast.config.sections import RolloutConfig
 from holdfast.kit.soundness import refuse_misfits
 from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, array
-from holdfast.learner.learner import Learner
+from holdfast.learner.learner import Learner, torch_threads
 from holdfast.learner.saved_rows import refuse_actions
-from holdfast.rollout.collect import Deal, Memory, collect, fill, learn_observation_scale
+from holdfast.rollout.collect import Deal, Memory, collect, learn_observation_scales
 from holdfast.worlds.api import Episodes, World
 
 
 class Threads(NamedTuple):
-    """Who computes on how many threads. Kernels give the same bytes on any number; torch may not, so its numbers
-    depend on the lag alone, not on whether collecting and learning overlap."""
+    """Threads of each part of a run. Kernels give the same bytes on any number; torch may not, so its numbers depend on
+    the lag alone, not on whether collecting and learning overlap."""
 
     kernels: int
     acting: int  # of torch, in the collector
@@ -44,7 +43,7 @@ def share_threads(config: RolloutConfig) -> Threads:
 
 @dataclass
 class Ahead:
-    """A rollout that waits to be learned from, and the frozen policies it was acted by; part of the run's state."""
+    """The rollout of the next update, and the frozen policies that act in it; part of the run's state."""
 
     batches: dict[str, Batch]
     actors: dict[str, Learner]
@@ -78,53 +77,48 @@ class Ahead:
         self.episodes = Episodes(ended) if ended else None
 
 
-class RunParts(Protocol):
-    """What of a run's state collecting reads and moves."""
+class Collected(Protocol):
+    """The parts of a seat that collecting reads and changes."""
 
     world: World
     learners: dict[str, Learner]
     batches: dict[str, Batch]
     memory: Memory
     actions: torch.Generator
-    ahead: Ahead | None
 
 
 class Collector:
-    """Fills the batches an update learns from."""
+    """Fills the batches of an update with the rollout that was collected during the one before."""
 
-    def __init__(self, run: RunParts, config: RolloutConfig) -> None:
-        self.run = run
+    def __init__(self, seat: Collected, ahead: Ahead, config: RolloutConfig) -> None:
+        self.seat, self.ahead = seat, ahead
         self.overlaps = config.overlap
         self._clock = Clock()  # of the thread, while it overlaps
-        self._thread: ThreadPoolExecutor | None = None
-        if run.ahead is not None:
-            acting = share_threads(config).acting
-            self._thread = ThreadPoolExecutor(1, "collector", initializer=torch.set_num_threads, initargs=(acting,))
+        acting = torch_threads(seat.learners, config.steps, share_threads(config).acting)
+        self._thread = ThreadPoolExecutor(1, "collector", initializer=torch.set_num_threads, initargs=(acting,))
         self._begun: Future[Episodes | None] | None = None
 
     def next(self, clock: Clock, deal: Deal | None = None) -> Episodes | None:
-        """Fill the batches; the episodes that ended in them. With a lag, also begin the rollout after them."""
-        run, ahead = self.run, self.run.ahead
-        if ahead is None:
-            return collect(run.world, run.learners, run.batches, run.memory, run.actions, clock, deal)
-        if not ahead.is_full:  # a run's first rollout has nothing to lag behind
-            self._begin(ahead, clock, deal)
+        """Fill the batches, and begin the rollout after them; returns the episodes that ended."""
+        seat, ahead = self.seat, self.ahead
+        if not ahead.is_full:  # the first of a run
+            self._begin(clock, deal)
             self._wait()
             self.settle(clock)
         episodes = ahead.episodes
-        run.batches, ahead.batches = ahead.batches, run.batches
-        self._begin(ahead, self._clock if self.overlaps else clock, deal)
+        seat.batches, ahead.batches = ahead.batches, seat.batches
+        self._begin(self._clock if self.overlaps else clock, deal)
         if not self.overlaps:
             self._wait()
         return episodes
 
-    def _begin(self, ahead: Ahead, clock: Clock, deal: Deal | None) -> None:
-        assert self._thread is not None
+    def _begin(self, clock: Clock, deal: Deal | None) -> None:
+        seat, ahead = self.seat, self.ahead
         for name, actor in ahead.actors.items():
-            actor.follow(self.run.learners[name])
+            actor.follow(seat.learners[name])
         ahead.is_full = False
         self._begun = self._thread.submit(
-            fill, self.run.world, ahead.actors, ahead.batches, self.run.memory, self.run.actions, clock, deal
+            collect, seat.world, ahead.actors, ahead.batches, seat.memory, seat.actions, clock, deal, False
         )
 
     def _wait(self) -> None:
@@ -132,19 +126,17 @@ class Collector:
         self._begun.exception()
 
     def settle(self, clock: Clock) -> None:
-        """After an update: wait for the rollout that was begun; an exception in its thread is raised here."""
-        ahead = self.run.ahead
-        if ahead is None or self._begun is None:
+        """Wait for the rollout ahead after an update; an exception in its thread is raised here."""
+        if self._begun is None:
             return
         with clock("wait"):
-            ahead.episodes = self._begun.result()
+            self.ahead.episodes = self._begun.result()
         self._begun = None
         clock.join(self._clock, "overlapped")
         self._clock = Clock()
-        learn_observation_scale(self.run.learners, ahead.batches)
-        ahead.is_full = True
+        learn_observation_scales(self.seat.learners, self.ahead.batches)
+        self.ahead.is_full = True
 
     def close(self) -> None:
-        """Let a rollout under way end; nothing is left running."""
-        if self._thread is not None:
-            self._thread.shutdown(wait=True)
+        """Wait for a rollout under way; leave nothing running."""
+        self._thread.shutdown(wait=True)

@@ -12,9 +12,9 @@ from holdfast.kit.errors import NonFinite
 from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
-from holdfast.rollout.overlap import Collector, share_threads
+from holdfast.rollout.ahead import share_threads
 from holdfast.runs.metrics import read_lines
-from holdfast.state import State, initial_state
+from holdfast.state import initial_state
 from tests.conftest import finished_run, small_config
 from tests.test_resume import end_of
 
@@ -47,31 +47,28 @@ def test_overlapped_equals_one_after_the_other_with_the_same_lag(tmp_path: Path,
     assert end_of(without)[1] != ends[0][1]
 
 
-def collector_of(state: State, **options: str) -> Collector:
-    return Collector(state.seat, small_config(**options).rollout)
-
-
 def test_the_policy_that_acts_is_the_one_of_one_update_ago() -> None:
     options = {"rollout.overlap": "true", "learner.lr": "0.05", "learner.normalize_observations": "false"}
     config = small_config(**options)
     state, clock = initial_state(config), Clock()
-    collector, learner = collector_of(state, **options), state.learners["player"]
+    state.seat.open(config.rollout)
+    learner = state.learners["player"]
     weights = [learner.optimizer.parameters.clone()]
     for number in range(3):
-        collector.next(clock)
+        state.seat.collect(clock)
         batch = state.seat.batches["player"]
         actor = initial_state(config).learners["player"]
         actor.optimizer.parameters.copy_(weights[max(0, number - 1)])  # the first two rollouts have no older policy
-        said = actor.policy.head.judge(
+        said = actor.policy.head.evaluate(
             actor.ask(batch.obs.flatten(0, 1), torch.zeros(0), torch.zeros(0)).actions,
             actor.policy.extra,
             batch.actions.flatten(),
         )[0]
         assert torch.allclose(said, batch.log_prob.flatten(), atol=1e-5)
         update(learner, batch, pace(config.learner, number, 9), state.shuffle)
-        collector.settle(clock)
+        state.seat.settle(clock)
         weights.append(learner.optimizer.parameters.clone())
-    collector.close()
+    state.seat.close()
     assert not torch.allclose(weights[0], weights[1], atol=1e-3)
 
 

@@ -9,18 +9,12 @@ Only multiply-add contraction is allowed to the compiler: it changes no order of
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from holdfast.kit.compiled import contracted, contracted_inlined, contracted_parallel, prange
-from holdfast.learner.products import add_products
-
-TILE = 64  # rows whose activations fit the nearest caches
-CHUNKS = 8  # of a minibatch, each with a gradient of its own
-POLICY_LOSS, VALUE_LOSS, ENTROPY, KL, CLIPPED = range(5)
-SUMS = 5
-TANH, RELU, LINEAR = range(3)  # what is behind a layer
+from holdfast.learner.engines.layout import CHUNKS, RELU, TANH, TILE
+from holdfast.learner.engines.loss_kernels import policy_error, value_error
+from holdfast.learner.engines.products import add_products
 
 # tanh(x) = x P(x^2) / Q(x^2) within 3e-7 in float32, fitted by least squares on [-8, 8]; beyond, it is +-1
 P0, P1 = np.float32(0.9999999914357627), np.float32(0.13120646934991056)
@@ -32,8 +26,8 @@ EDGE, ONE, ZERO = np.float32(8.0), np.float32(1.0), np.float32(0.0)
 
 
 @contracted_inlined
-def squashed(number):  # type: ignore[no-untyped-def]
-    """Its tanh."""
+def tanh(number):  # type: ignore[no-untyped-def]
+    """The hyperbolic tangent of a number."""
     x = min(max(number, -EDGE), EDGE)
     u = x * x
     top = ((((((P6 * u + P5) * u + P4) * u + P3) * u + P2) * u + P1) * u + P0) * x
@@ -44,7 +38,7 @@ def squashed(number):  # type: ignore[no-untyped-def]
 def activate(row, kind):  # type: ignore[no-untyped-def]
     if kind == TANH:
         for j in range(row.shape[0]):
-            row[j] = squashed(row[j])
+            row[j] = tanh(row[j])
     elif kind == RELU:
         for j in range(row.shape[0]):
             row[j] = max(row[j], ZERO)
@@ -56,23 +50,23 @@ def block(scratch, start, rows, columns):  # type: ignore[no-untyped-def]
 
 
 @contracted
-def transpose_weights(parameters, shape, turned):  # type: ignore[no-untyped-def]
+def transpose_weights(parameters, shape, transposed):  # type: ignore[no-untyped-def]
     """Weights are stored [out, in]; the forward pass reads them [in, out]."""
     for layer in range(shape.inputs.shape[0]):
         inputs, outputs, start = shape.inputs[layer], shape.outputs[layer], shape.weight[layer]
         for i in range(inputs):
             for o in range(outputs):
-                turned[start + i * outputs + o] = parameters[start + o * inputs + i]
+                transposed[start + i * outputs + o] = parameters[start + o * inputs + i]
 
 
 @contracted
-def forward_tile(parameters, turned, shape, scratch, rows):  # type: ignore[no-untyped-def]
+def forward_tile(parameters, transposed, shape, scratch, rows):  # type: ignore[no-untyped-def]
     """Layer by layer; activation l of the tile is at shape.activation[l], the input already at shape.activation[0]."""
     for layer in range(shape.inputs.shape[0]):
         inputs, outputs = shape.inputs[layer], shape.outputs[layer]
         before = block(scratch, shape.activation[layer], TILE, inputs)
         after = block(scratch, shape.activation[layer + 1], TILE, outputs)
-        weights = block(turned, shape.weight[layer], inputs, outputs)
+        weights = block(transposed, shape.weight[layer], inputs, outputs)
         bias = parameters[shape.bias[layer] : shape.bias[layer] + outputs]
         for r in range(rows):
             row = after[r]
@@ -84,8 +78,8 @@ def forward_tile(parameters, turned, shape, scratch, rows):  # type: ignore[no-u
 
 
 @contracted
-def slope(row, activation, kind):  # type: ignore[no-untyped-def]
-    """Through the activation, from what it gave."""
+def activation_gradient(row, activation, kind):  # type: ignore[no-untyped-def]
+    """Multiply a gradient by the derivative of the activation, computed from its outputs."""
     if kind == TANH:
         for j in range(row.shape[0]):
             row[j] *= ONE - activation[j] * activation[j]
@@ -96,14 +90,14 @@ def slope(row, activation, kind):  # type: ignore[no-untyped-def]
 
 @contracted
 def errors_tile(parameters, shape, scratch, rows, first):  # type: ignore[no-untyped-def]
-    """From the slopes by what the last layer gave, at shape.error[layers], to those by its sums and by what every layer
-    before it gave; `first` 0: also by what goes into the first layer."""
+    """Backpropagate from the gradients with respect to the last layer's outputs, at shape.error[layers], to those of
+    every layer before it; `first` 0: also to the inputs of the first layer."""
     for layer in range(shape.inputs.shape[0] - 1, -1, -1):
         inputs, outputs = shape.inputs[layer], shape.outputs[layer]
         error = block(scratch, shape.error[layer + 1], TILE, outputs)
         after = block(scratch, shape.activation[layer + 1], TILE, outputs)
         for r in range(rows):
-            slope(error[r], after[r], shape.kinds[layer])
+            activation_gradient(error[r], after[r], shape.kinds[layer])
         if layer >= first:
             earlier = block(scratch, shape.error[layer], TILE, inputs)
             for r in range(rows):
@@ -114,7 +108,7 @@ def errors_tile(parameters, shape, scratch, rows, first):  # type: ignore[no-unt
 
 
 @contracted
-def weigh_layer(shape, scratch, gradients, rows, layer, first, last):  # type: ignore[no-untyped-def]
+def layer_gradient(shape, scratch, gradients, rows, layer, first, last):  # type: ignore[no-untyped-def]
     """Add a tile to the gradient of some of a layer's outputs: their weights and biases."""
     inputs, outputs = shape.inputs[layer], shape.outputs[layer]
     before = block(scratch, shape.activation[layer], TILE, inputs)
@@ -130,110 +124,67 @@ def weigh_layer(shape, scratch, gradients, rows, layer, first, last):  # type: i
 
 @contracted
 def backward_tile(parameters, shape, scratch, gradients, rows):  # type: ignore[no-untyped-def]
-    """From the slopes by what the last layer gave to the gradient of every weight and bias."""
+    """Backpropagate from the last layer's outputs to the gradient of every weight and bias."""
     errors_tile(parameters, shape, scratch, rows, 1)
     for layer in range(shape.inputs.shape[0]):
-        weigh_layer(shape, scratch, gradients, rows, layer, 0, shape.outputs[layer])
+        layer_gradient(shape, scratch, gradients, rows, layer, 0, shape.outputs[layer])
 
 
 @contracted
 def load_tile(obs, start, rows, horizon, scratch, tower):  # type: ignore[no-untyped-def]
-    """As many numbers of each row as the tower takes: not all are for choosing."""
-    seen = block(scratch, tower.activation[0], TILE, tower.inputs[0])
+    """Load the first numbers of each row, as many as the tower takes: not all are for the acting one."""
+    loaded = block(scratch, tower.activation[0], TILE, tower.inputs[0])
     for r in range(rows):
-        row, raw = seen[r], obs[start + r]
+        row, raw = loaded[r], obs[start + r]
         for j in range(row.shape[0]):
             row[j] = min(max(raw[j], -horizon), horizon)
 
 
 @contracted
-def forward_rows(parameters, policy, value, obs, horizon, turned, mine, tile, logits, values):  # type: ignore[no-untyped-def]
+def forward_rows(parameters, policy, value, obs, horizon, transposed, mine, tile, logits, values):  # type: ignore[no-untyped-def]
     start = tile * TILE
     count = min(TILE, obs.shape[0] - start)
     load_tile(obs, start, count, horizon, mine, policy)
-    forward_tile(parameters, turned, policy, mine, count)
-    said = block(mine, policy.activation[policy.inputs.shape[0]], TILE, logits.shape[1])
+    forward_tile(parameters, transposed, policy, mine, count)
+    found = block(mine, policy.activation[policy.inputs.shape[0]], TILE, logits.shape[1])
     for r in range(count):
         for j in range(logits.shape[1]):
-            logits[start + r, j] = said[r, j]
+            logits[start + r, j] = found[r, j]
     load_tile(obs, start, count, horizon, mine, value)
-    forward_tile(parameters, turned, value, mine, count)
+    forward_tile(parameters, transposed, value, mine, count)
     worth = block(mine, value.activation[value.inputs.shape[0]], TILE, 1)
     for r in range(count):
         values[start + r] = worth[r, 0]
 
 
 @contracted_parallel
-def forward(parameters, policy, value, obs, horizon, turned, scratch, logits, values):  # type: ignore[no-untyped-def]
-    """What both towers say about rows [B, D]; `scratch` has one row per tile."""
-    transpose_weights(parameters, policy, turned)
-    transpose_weights(parameters, value, turned)
+def forward(parameters, policy, value, obs, horizon, transposed, scratch, logits, values):  # type: ignore[no-untyped-def]
+    """Outputs of both towers for rows [B, D]; `scratch` has one row per tile."""
+    transpose_weights(parameters, policy, transposed)
+    transpose_weights(parameters, value, transposed)
     for tile in prange(scratch.shape[0]):
         n = np.int64(tile)
-        forward_rows(parameters, policy, value, obs, horizon, turned, scratch[n], n, logits, values)
+        forward_rows(parameters, policy, value, obs, horizon, transposed, scratch[n], n, logits, values)
 
 
 @contracted
-def policy_error(logits, action, old, advantage, weight, knobs, error, sums):  # type: ignore[no-untyped-def]
-    """One row's part of the policy loss and of the entropy, and their slope by each logit."""
-    count = logits.shape[0]
-    top = logits[0]
-    for j in range(1, count):
-        top = max(top, logits[j])
-    total = 0.0
-    for j in range(count):
-        error[j] = math.exp(logits[j] - top)
-        total += np.float64(error[j])
-    log_total = math.log(total)
-    entropy = 0.0
-    for j in range(count):
-        entropy -= np.float64(error[j]) / total * (np.float64(logits[j] - top) - log_total)
-    log_ratio = np.float64(logits[action] - top) - log_total - np.float64(old)
-    ratio = math.exp(log_ratio)
-    clipped = min(max(ratio, 1.0 - knobs.clip), 1.0 + knobs.clip)
-    gain, safe = advantage * ratio, advantage * clipped
-    pull = -weight * gain if gain <= safe else 0.0  # the clipped branch is flat
-    for j in range(count):
-        log_p, p = np.float64(logits[j] - top) - log_total, np.float64(error[j]) / total
-        by_choice = pull * ((1.0 if j == action else 0.0) - p)
-        error[j] = np.float32(by_choice + knobs.entropy * weight * p * (log_p + entropy))
-    sums[POLICY_LOSS] -= weight * min(gain, safe)
-    sums[ENTROPY] += weight * entropy
-    sums[KL] += weight * (ratio - 1.0 - log_ratio)
-    sums[CLIPPED] += weight * (1.0 if abs(ratio - 1.0) > knobs.clip else 0.0)
-
-
-@contracted
-def value_error(value, target, old, share, knobs, sums):  # type: ignore[no-untyped-def]
-    """One row's part of the value loss; its slope."""
-    moved = np.float64(value) - np.float64(old)
-    passes = 1.0
-    if knobs.value_clip > 0.0:
-        passes = 1.0 if abs(moved) <= knobs.value_clip else 0.0
-        moved = min(max(moved, -knobs.value_clip), knobs.value_clip)
-    miss = np.float64(old) + moved - np.float64(target)
-    sums[VALUE_LOSS] += share * miss * miss
-    return np.float32(2.0 * share * knobs.value_coef * miss * passes)
-
-
-@contracted
-def policy_tile(parameters, policy, part, knobs, turned, mine, own, sums, start, size):  # type: ignore[no-untyped-def]
+def policy_tile(parameters, policy, part, knobs, transposed, mine, own, sums, start, size):  # type: ignore[no-untyped-def]
     load_tile(part.obs, start, size, knobs.horizon, mine, policy)
-    forward_tile(parameters, turned, policy, mine, size)
+    forward_tile(parameters, transposed, policy, mine, size)
     layers = policy.inputs.shape[0]
-    said = block(mine, policy.activation[layers], TILE, policy.outputs[layers - 1])
+    logits = block(mine, policy.activation[layers], TILE, policy.outputs[layers - 1])
     error = block(mine, policy.error[layers], TILE, policy.outputs[layers - 1])
     for r in range(size):
         row = start + r
         advantage = np.float64(part.advantage[row])
-        policy_error(said[r], part.actions[row], part.log_prob[row], advantage, knobs.share, knobs, error[r], sums)
+        policy_error(logits[r], part.actions[row], part.log_prob[row], advantage, knobs.share, knobs, error[r], sums)
     backward_tile(parameters, policy, mine, own, size)
 
 
 @contracted
-def value_tile(parameters, value, part, knobs, turned, mine, own, sums, start, size):  # type: ignore[no-untyped-def]
+def value_tile(parameters, value, part, knobs, transposed, mine, own, sums, start, size):  # type: ignore[no-untyped-def]
     load_tile(part.obs, start, size, knobs.horizon, mine, value)
-    forward_tile(parameters, turned, value, mine, size)
+    forward_tile(parameters, transposed, value, mine, size)
     layers = value.inputs.shape[0]
     worth = block(mine, value.activation[layers], TILE, 1)
     miss = block(mine, value.error[layers], TILE, 1)
@@ -244,25 +195,25 @@ def value_tile(parameters, value, part, knobs, turned, mine, own, sums, start, s
 
 
 @contracted
-def gradient_of_chunk(parameters, policy, value, part, knobs, turned, mine, own, sums, chunk):  # type: ignore[no-untyped-def]
+def gradient_of_chunk(parameters, policy, value, part, knobs, transposed, mine, own, sums, chunk):  # type: ignore[no-untyped-def]
     own[:] = ZERO
     sums[:] = 0.0
     rows = part.obs.shape[0]
     last = rows * (chunk + 1) // CHUNKS
     for start in range(rows * chunk // CHUNKS, last, TILE):
         size = min(TILE, last - start)
-        policy_tile(parameters, policy, part, knobs, turned, mine, own, sums, start, size)
-        value_tile(parameters, value, part, knobs, turned, mine, own, sums, start, size)
+        policy_tile(parameters, policy, part, knobs, transposed, mine, own, sums, start, size)
+        value_tile(parameters, value, part, knobs, transposed, mine, own, sums, start, size)
 
 
 @contracted_parallel
-def gradient(parameters, policy, value, part, knobs, turned, scratch, pieces, sums):  # type: ignore[no-untyped-def]
+def gradient(parameters, policy, value, part, knobs, transposed, scratch, pieces, sums):  # type: ignore[no-untyped-def]
     """Fill each chunk's gradient and sums from its rows of the minibatch; the caller adds them up in order."""
-    transpose_weights(parameters, policy, turned)
-    transpose_weights(parameters, value, turned)
+    transpose_weights(parameters, policy, transposed)
+    transpose_weights(parameters, value, transposed)
     for chunk in prange(CHUNKS):
         n = np.int64(chunk)
-        gradient_of_chunk(parameters, policy, value, part, knobs, turned, scratch[n], pieces[n], sums[n], n)
+        gradient_of_chunk(parameters, policy, value, part, knobs, transposed, scratch[n], pieces[n], sums[n], n)
 
 
 @contracted

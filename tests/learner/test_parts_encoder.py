@@ -1,4 +1,4 @@
-"""Observations looked at by their parts: a closed ring, a history in its order, and beliefs that come to be true."""
+"""Observations encoded by their parts: a closed ring, a history in its order, and beliefs that come to be true."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ from holdfast.config.reading import load_config
 from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.kit.errors import ConfigError
 from holdfast.learner.batch import make_batch
-from holdfast.learner.belief import COMPONENTS, mixture_of, mixture_outputs
 from holdfast.learner.learner import Learner
-from holdfast.learner.looking import RINGS, SECTORS, Looker, Ring
+from holdfast.learner.parts_encoder import (
+    COMPONENTS,
+    RINGS,
+    SECTORS,
+    PartsEncoder,
+    RingEncoder,
+    mixture_of,
+    mixture_outputs,
+)
 from holdfast.learner.schedules import Pace
 from holdfast.learner.update import update
 from holdfast.runs.folder import create_run
@@ -90,7 +97,7 @@ def test_what_nobody_is_shown_changes_neither_choice_nor_value() -> None:
 
 def test_a_ring_is_closed() -> None:
     """Turned by a sector, it looks the same one sector further."""
-    look, ring = Ring(), torch.rand(3, 36, generator=torch.Generator().manual_seed(1))
+    look, ring = RingEncoder(), torch.rand(3, 36, generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         here, there = (look(x).view(3, RINGS[-1], SECTORS) for x in (ring, ring.roll(36 // SECTORS, 1)))
     torch.testing.assert_close(here.roll(1, 2), there)
@@ -99,13 +106,13 @@ def test_a_ring_is_closed() -> None:
 
 @pytest.mark.parametrize("rays", [1, 2, 3, 5, 37])
 def test_a_ring_may_have_any_number_of_rays(rays: int) -> None:
-    assert Ring()(torch.rand(2, rays)).shape == (2, Ring.size)
+    assert RingEncoder()(torch.rand(2, rays)).shape == (2, RingEncoder.size)
 
 
 def test_a_history_is_read_in_its_order() -> None:
     seen = sight()
     for encoder in ENCODERS:
-        looker = Looker(seen, encoder, torch.Generator().manual_seed(1))
+        looker = PartsEncoder(seen, encoder, torch.Generator().manual_seed(1))
         obs = torch.randn(2, seen.acting, generator=torch.Generator().manual_seed(3))
         turned = obs.clone()
         start = STATE + RAYS
@@ -151,8 +158,8 @@ def test_beliefs_come_to_be_true() -> None:
 
 def test_without_its_weight_in_the_loss_a_belief_learns_nothing() -> None:
     one = learner("belief", belief_coef=0.0, normalize_returns=False, normalize_advantages=False)
-    assert one.policy.looker is not None
-    mixture = one.policy.looker.looks["history"].mixture.weight
+    assert one.policy.parts is not None
+    mixture = one.policy.parts.encoders["history"].mixture.weight
     before = mixture.detach().clone()
     update(one, lesson(one, 64, 1), Pace(2e-3, 0.0, 0.0), torch.Generator().manual_seed(1))
     assert torch.equal(before, mixture)

@@ -46,7 +46,7 @@ class Matrix:
 
 
 def moved(builder: Any, pointer: Any, size: Any) -> Any:
-    """A pointer so many bytes on."""
+    """A pointer `size` bytes further."""
     return builder.gep(pointer, [size], inbounds=True, source_etype=BYTE)
 
 
@@ -100,8 +100,8 @@ class Vectors:
 
 
 def panel(rows: int, vectors: int, is_cut: bool) -> Any:
-    """A function for kernels: out[row :, column :] += left[row :, :inner] @ right[:inner, column :], for so many rows
-    and vectors of columns; where it is cut, only `used` numbers of the last vector are read and written."""
+    """A function for kernels: out[row :, column :] += left[row :, :inner] @ right[:inner, column :], for `rows` rows
+    and `vectors` vectors of columns; if `is_cut`, only `used` numbers of the last vector are read and written."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         matrices = [Matrix(context, builder, signature.args[k], arguments[k]) for k in range(3)]
