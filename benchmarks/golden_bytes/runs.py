@@ -140,7 +140,8 @@ def interrupt(process: subprocess.Popen[str], folder: Path, rows: int) -> None:
 def preset_outputs(tree: Tree) -> dict[str, Any]:
     """The plan of every preset of the tree, from a dry run."""
     found = {}
-    for path in sorted((tree.folder / "configs").glob("*.toml")):
+    places = ("configs", "src/holdfast/*/*/presets")  # the first is where they were up to 0.1
+    for path in sorted(path for place in places for path in tree.folder.glob(f"{place}/*.toml")):
         done = call(tree, "presets", ["train", path.stem, "--dry-run", "--json"], {"run.allow_slow": "true"})
         found[path.stem] = lean(json.loads(done.stdout))
     return found

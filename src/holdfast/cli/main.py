@@ -17,6 +17,7 @@ from holdfast.cli import words as cli_words
 from holdfast.kit.errors import ConfigError, HoldfastError, nearest
 
 EPILOG = """examples:
+  holdfast demo                               see it work: trains, judges, films and reports in two minutes
   holdfast train template                     a tiny world with a known answer, solved in seconds
   holdfast train gym:CartPole-v1              a Gymnasium environment; module:EnvClass works too
   holdfast train fish --learner.lr 1e-3 --run.name first
@@ -168,6 +169,12 @@ def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -
         print(json.dumps({"run": str(run.folder), **result.as_json()}))
     status: int = result.exit_status
     return status
+
+
+def demo_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.cli.demo import demo
+
+    return demo(options, arguments.quiet)
 
 
 def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
@@ -331,6 +338,12 @@ def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 VERBS = {
     "train": Verb(
         "train a preset, a .toml file, or a world by its name", cli_words.train, train_verb, takes_options=True
+    ),
+    "demo": Verb(
+        "train the school of fish, film one episode and write the report: two minutes",
+        cli_words.demo,
+        demo_verb,
+        takes_options=True,
     ),
     "resume": Verb("go on with a run from its last checkpoint", cli_words.resume, resume_verb, takes_options=True),
     "evaluate": Verb(

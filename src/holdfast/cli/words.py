@@ -44,6 +44,10 @@ def train(verb: Parser) -> None:
     add_output(verb)
 
 
+def demo(verb: Parser) -> None:
+    verb.add_argument("--quiet", action="store_true", help="say nothing but errors, notes and where the results are")
+
+
 def resume(verb: Parser) -> None:
     add_run(verb)
     verb.add_argument(
@@ -72,9 +76,7 @@ def play(verb: Parser) -> None:
     verb.add_argument("--inputs", metavar="SCRIPT", help="with `play rom`: a file of lines such as `120 RIGHT+B`")
     verb.add_argument("--video", metavar="FILE", help=".mp4 or .gif (default: play.mp4 in the run's media folder)")
     verb.add_argument("--episode", type=int, default=0, help="which of the held-out episodes (default 0)")
-    verb.add_argument(
-        "--stage", help="in a game of stages: which, for example 1-1 (default: one of the run's)"
-    )
+    verb.add_argument("--stage", help="in a game of stages: which, for example 1-1 (default: one of the run's)")
     verb.add_argument("--level", help="with self-play: top, or the number of a level (default: the world as set)")
     verb.add_argument("--policy", default="learned", help="learned, or the name of a yardstick")
     verb.add_argument("--fps", type=int, default=20, help="pictures per second (default 20)")

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.kit.errors import ConfigError, UnknownName, nearest
+from holdfast.worlds.plugins import folders
 
 
 def preset_folders() -> list[Path]:
-    """Presets shipped inside an installed package, or beside the sources in a clone."""
-    package = Path(__file__).resolve().parents[1]
-    return [folder for folder in (package / "configs", package.parents[1] / "configs") if folder.is_dir()]
+    """Where games keep their presets: ours, and those of installed packages."""
+    return folders("presets")
 
 
 def presets() -> dict[str, Path]:
+    """All presets by name; ours go before those of installed packages."""
     return {path.stem: path for folder in reversed(preset_folders()) for path in sorted(folder.glob("*.toml"))}
 
 
@@ -38,11 +39,13 @@ def find_target(target: str) -> tuple[dict[str, Any], str]:
         if not Path(target).is_file():
             raise UnknownName(f"no file {target}")
         return read_toml(Path(target)), target
-    from holdfast.worlds.registry import OURS
+    from holdfast.worlds.registry import world_names
 
-    if target in OURS or ":" in target:
+    worlds = world_names()
+    if target in worlds or ":" in target:
         return {"world": {"name": target}}, target
     raise UnknownName(
-        f"no preset {target!r}{nearest(target, list(known))}; there are {', '.join(sorted(known))}; "
+        f"no preset {target!r}{nearest(target, [*known, *worlds])}; there are "
+        f"{', '.join(sorted({*known, *worlds}))}; "
         "a .toml file, gym:ID or module:Class will do as well"
     )

@@ -13,6 +13,7 @@ from typing import Any
 from holdfast.config.checks import without_effect
 from holdfast.config.options import from_text, from_toml, kind_name, out_of_bounds
 from holdfast.config.presets import find_target
+from holdfast.config.renamed import renewed
 from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
 from holdfast.kit.errors import ConfigError, nearest
 from holdfast.learner.precision import chosen_precision
@@ -116,27 +117,12 @@ def from_json(table: dict[str, Any], where: str, arguments: list[str] | None = N
     world = table.get("world")
     if newer or not isinstance(world, dict) or not isinstance(world.get("name"), str):
         raise ConfigError(newer or [f"{where}: no world in it"])
-    table = _renewed(table)
     if texts.pop("world.name", None) is not None:
         problems.append("command line: world.name cannot change in a run that exists; start a new one")
     before, _ = _read(world["name"], table, where, {}, [], complete=True)
     after, _ = _read(world["name"], table, where, texts, problems, complete=True)
     old, new = flat(before), flat(after)
     return after, frozenset(key for key in new if new[key] != old[key])
-
-
-def _renewed(table: dict[str, Any]) -> dict[str, Any]:
-    """What an earlier version wrote, in today's words: `series.world` held options of the world alone."""
-    series = table.get("series")
-    if not isinstance(series, dict) or not isinstance(series.get("world"), dict):
-        return table
-    others = {name: value for name, value in series.items() if name != "world"}
-    stages = {
-        stage: {f"world.{name}": value for name, value in options.items()}
-        for stage, options in series["world"].items()
-        if isinstance(options, dict)
-    }
-    return {**table, "series": {**others, "stages": stages}}
 
 
 def _newer(version: Any, where: str) -> list[str]:
@@ -160,7 +146,7 @@ def _read(
     world = world_class(world_name, foreign=backend == "workers" and ":" in world_name)
     reader = _Reader(sections_for(world.Settings, world.game.sections))
     reader.problems += problems
-    reader.take_table(table, where)
+    reader.take_table(renewed(table, reader.sections) if complete else table, where)
     for key, text in texts.items():
         reader.take(key, text, "command line", is_text=True)
     explicit = frozenset(texts) & reader.known.keys() if complete else frozenset(reader.values)

@@ -27,10 +27,10 @@ class Setting(NamedTuple):
 
 
 def own_sections(world_name: object) -> dict[str, type]:
-    """The sections of one of our own worlds. A name from a run folder never decides what else is imported."""
-    from holdfast.worlds.registry import OURS, own_game, world_class
+    """The sections of an installed world. A name in a run folder does not choose what is imported from elsewhere."""
+    from holdfast.worlds.registry import own_game, world_class, world_names
 
-    if world_name not in OURS:
+    if world_name not in world_names():
         return {}
     return {"world": world_class(str(world_name)).Settings, **own_game(world_name).sections}
 
