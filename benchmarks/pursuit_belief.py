@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
 from holdfast.config.reading import load_config
+
 from holdfast.learner.belief import mixture_of
 from holdfast.learner.learner import Learner
 from holdfast.runs.folder import create_run

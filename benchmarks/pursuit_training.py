@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.config.reading import load_config
+
 from holdfast.runs.folder import create_run
 from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.turns import begin_turn, end_turn

@@ -49,7 +49,7 @@ def test_the_module_is_the_command() -> None:
         (["evaluate", "nothing"], "no run 'nothing'"),
         (["runs", "--rot", "x"], "--rot"),
         (["bench", "nothing"], "invalid choice"),
-        (["bench", "train", "--blocks"], "--rom and --blocks go with: holdfast bench nes, or mario"),
+        (["bench", "train", "--blocks"], "--rom and --blocks go with: holdfast bench nes, or a game of it"),
         (["doctor", "nes", "--roms", "nowhere"], "--roms nowhere: no such folder"),
         (["doctor", "nes", "--world", "fish"], "does not know '--world'"),
         (["play", "rom", "nowhere.nes"], "play rom needs --inputs, --video"),

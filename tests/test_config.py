@@ -131,13 +131,6 @@ def test_learner_options_that_cannot_work_are_told_with_the_reason() -> None:
     assert "policy.network = impala needs images of bytes; player sees float32[16]" in text
 
 
-@pytest.mark.parametrize("ends", ["", "--learner.entropy=0.1", "--learner.entropy=0.1 --learner.entropy_final=0"])
-def test_an_entropy_reward_falls_by_factors_only_between_two_that_are_not_0(ends: str) -> None:
-    config, explicit = load_config("template", ["--learner.entropy_schedule=geometric", *ends.split()])
-    with pytest.raises(ConfigError, match=r"learner\.entropy and learner\.entropy_final must both be above 0"):
-        check_against_world(config, explicit, spec_of(config))
-
-
 def test_when_an_entropy_reward_has_fallen_is_asked_only_where_it_falls() -> None:
     config, explicit = load_config("template", ["--learner.entropy=0.1", "--learner.entropy_share=0.4"])
     with pytest.raises(ConfigError, match=r"learner\.entropy_share = 0\.4 .* give learner\.entropy_final"):

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-
 from holdfast.config.sections import Config
+
 from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.runs.checkpoint import TENSORS
 from holdfast.runs.folder import Run, create_run, find_run

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-
 from holdfast.config.sections import LearnerConfig, PolicyConfig
+
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.ewc import Anchor, fisher
 from holdfast.learner.learner import Learner

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from holdfast.config.sections import CheckpointConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.config.sections import CheckpointConfig
 from holdfast.kit.errors import CheckpointError
 from holdfast.runs.checkpoint import FACTS, MANIFEST, TENSORS, Checkpoints, load, manifest_of
 

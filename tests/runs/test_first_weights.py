@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-
 from holdfast.config.reading import load_config
+
 from holdfast.kit.errors import CheckpointError
 from holdfast.learner.learner import Learner
 from holdfast.runs.first_weights import begin_with

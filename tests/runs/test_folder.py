@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 import pytest
-
 from holdfast.config.sections import Config
+
 from holdfast.kit.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, WorldError
 from holdfast.runs.folder import Run, all_runs, create_run, find_run
 from holdfast.runs.metrics import METRICS, MetricsWriter, known_names

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
+
 from holdfast.kit.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
@@ -194,7 +194,8 @@ def test_a_run_made_longer_goes_on_where_there_was_nothing_to_finish(
     assert len(rows) == 16 and rows[-1]["duel.hider.steps"] > rows[5]["duel.hider.steps"]
 
 
-def test_a_book_from_before_rounds_could_end_early_is_read(tmp_path: Path) -> None:
+def test_a_book_of_the_first_version_is_read(tmp_path: Path) -> None:
+    """It also held what generations, partners and sharpening needed, and did not know that rounds can end early."""
     config = duel_config(tmp_path, **{**ROUNDS, "response.anew": "true"})
     duel = Duel(config, create_run(config, "pennies", ["test"]), Quiet())
     duel.state.book.rounds = 2
@@ -203,6 +204,10 @@ def test_a_book_from_before_rounds_could_end_early_is_read(tmp_path: Path) -> No
     kept = json.loads(arrays[BOOK].tobytes())
     for name in ("shift", "has_finished"):
         del kept["book"][name]
+    kept["book"] |= {"challenged_at": 0, "generation": 0, "born_at": 0, "sharpen_at": None, "partner_steps": 0}
+    kept["book"] |= {"has_chosen": False, "outside_streak": 0}
+    for side in kept["book"]["sides"]:
+        side["stood"] = None
     arrays[BOOK] = np.frombuffer(json.dumps(kept).encode(), np.uint8)
     duel.state.restore(arrays, {"iteration": 15})
     assert duel.state.book.shift == 12 and duel.state.scheduled == 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-
 from holdfast.config.sections import Config
+
 from holdfast.learner.learner import Learner
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.selfplay import matches

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from holdfast.config.reading import load_config
+
 from holdfast.kit.errors import ConfigError
 from holdfast.runs.rehearsals import rehearse_run
 from holdfast.views.terminal import Quiet
@@ -35,13 +35,11 @@ def test_beliefs_are_rehearsed() -> None:
 
 @pytest.mark.parametrize("mode", ["turns", "simultaneous"])
 def test_pennies_rehearse_without_levels(mode: str) -> None:
-    words = [f"--duel.mode={mode}", "--duel.generations=3", "--duel.finish_share=0.2", "--rollout.threads=1"]
-    words += ["--duel.sharpen_share=0.2"] if mode == "simultaneous" else []
+    words = [f"--duel.mode={mode}", "--duel.finish_share=0.2", "--rollout.threads=1"]
     config, _ = load_config("tests.two_roles:Pennies", [*words, "--run.allow_slow=true"])
     found = rehearse_run(config, Quiet())
     assert found.missing == ()
-    expected = {"turns", "rollback", "league", "generations", "finish", "scripted opponents"}
-    expected |= {"sharpening"} if mode == "simultaneous" else set()
+    expected = {"turns", "rollback", "league", "finish", "scripted opponents"}
     assert {feature.name for feature in found.features} >= expected
 
 
@@ -60,13 +58,6 @@ def test_a_power_check_that_a_world_cannot_have_is_refused_before_the_run() -> N
     words = ["--duel.mode=turns", "--response.certify=true", "--response.power=true", "--run.allow_slow=true"]
     with pytest.raises(ConfigError, match="does not tell"):
         rehearse_run(load_config("tests.two_roles:Pennies", words)[0], Quiet())
-
-
-def test_partners_are_met_in_a_rehearsal() -> None:
-    words = ["--duel.mode=simultaneous", "--duel.partners=2", "--rollout.threads=1", "--run.allow_slow=true"]
-    found = rehearse_run(load_config("tests.two_roles:Pennies", words)[0], Quiet())
-    assert found.missing == ()
-    assert {"partners", "choice"} <= {feature.name for feature in found.features}
 
 
 @pytest.mark.parametrize("mends", [0, 1])

@@ -18,7 +18,6 @@ from holdfast.selfplay.rota import (
     switch_frozen,
     threshold_at,
     turn_rollouts,
-    waiting,
 )
 from holdfast.selfplay.settings import DuelConfig
 
@@ -103,10 +102,3 @@ def test_damping_and_masking_follow_their_formulas() -> None:
     assert [damping(settings, gap) for gap in (None, 0.3, 0.1, 0.0)] == [1.0, 1.0, 0.5, 0.1]
     assert [full_sight(settings, steps) for steps in (0, 500, 2000)] == pytest.approx([1.0, 0.6, 0.2])
     assert full_sight(DuelConfig(), 0) == 0.0
-
-
-def test_who_hardly_ever_loses_waits() -> None:
-    settings = DuelConfig(mode="simultaneous", evader_waits=0.05)
-    assert [waiting(settings, wins, 1000) for wins in (0, 50, 75, 100, 900)] == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0])
-    assert waiting(settings, 0, 0) == 1.0  # nothing is known yet
-    assert waiting(DuelConfig(), 0, 1000) == 1.0

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
+
 from holdfast.kit.errors import ConfigError
 from holdfast.runs.folder import Run, create_run
 from holdfast.runs.metrics import read_lines
@@ -17,6 +17,7 @@ from holdfast.runs.snapshot import Watcher
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.judged import JudgedDuel
+from holdfast.selfplay.rounds import begin_round
 from holdfast.selfplay.schedule import in_schedule, last_iteration
 from holdfast.selfplay.turns import begin_turn, end_turn
 from holdfast.selfplay.vault import arrays_of
@@ -169,6 +170,34 @@ def test_a_round_anew_is_a_run_from_other_weights(tmp_path: Path) -> None:
     assert len({(name, side["trained_steps"]) for test in tests for name, side in test["sides"].items()}) <= 2
 
 
+def test_roles_begin_anew_with_other_weights_and_an_empty_optimiser(tmp_path: Path) -> None:
+    config = duel_config(tmp_path, **ROUNDS, **ANEW)
+    state = Duel(config, create_run(config, "pennies", ["test"]), Quiet()).state
+    first = [side.learner.optimizer.parameters.numpy().copy() for side in state.sides]
+    for side in state.sides:
+        side.learner.optimizer.gradients.fill_(1.0)
+        side.learner.optimizer.step(0.1, 0.0)
+    assert begin_round(state, True)
+    for side, weights in zip(state.sides, first, strict=True):
+        found = arrays_of(side.learner)
+        assert not np.allclose(found["optimizer/parameters"], weights)
+        assert not any(found[key].any() for key in found if key.startswith("optimizer/") and "parameters" not in key)
+
+
+def test_a_challenger_that_outdid_a_role_joins_the_pool_and_is_met(tmp_path: Path) -> None:
+    """Both roles are outdone as far as this test goes, so that it need not learn how."""
+    config = duel_config(tmp_path, **{**ROUNDS, **NEVER, "league.size": "1", "run.iterations": "8"})
+    run = create_run(config, "pennies", ["test"])
+    duel = Duel(config, run, Quiet())
+    duel.is_outdone = lambda facts: True  # type: ignore[method-assign]
+    duel.start()
+    joined = [(event["role"], event["policy"]) for event in events_of(run, "challenged")]
+    assert joined and all(event["steps"] >= 64 for event in events_of(run, "challenged"))
+    turns = [event["opponents"] for event in events_of(run, "turn")]
+    rivals = {"seeker": "hider", "hider": "seeker"}
+    assert any(f"earlier:{policy}" in met.get(rivals[role], []) for role, policy in joined for met in turns)
+
+
 def test_a_pair_is_mended_before_the_next_begins_anew(tmp_path: Path) -> None:
     """As often as each may be, its first role as its challenger; the next pair owes nothing to either."""
     config = duel_config(tmp_path, **{**ROUNDS, **NEVER, **ANEW, **MENDS})
@@ -221,7 +250,10 @@ def test_a_dry_run_tells_of_rounds(tmp_path: Path) -> None:
         ({**ROUNDS, "response.anew": "true", "response.round_share": "0.2"}, "needs response.anew = false"),
         ({**ROUNDS, "response.mends": "1"}, "response.mends has no effect as it is set; it needs response.anew = true"),
         ({**ROUNDS, "response.anew": "true", "response.mends": "2"}, "leave no round for response.anew"),
-        ({**ROUNDS, "response.anew": "true", "duel.partners": "2"}, "duel.partners does not go with response.anew"),
+        (
+            {**ROUNDS, "response.anew": "true", "ewc.strength": "1", "levels.kind": "smooth"},
+            "ewc.strength does not go with response.anew",
+        ),
         ({**ROUNDS, "duel.max_turns": "3"}, "duel.max_turns does not go with response.rounds"),
         ({**ROUNDS, "response.rounds": "-1"}, "response.rounds"),
     ],

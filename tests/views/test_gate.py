@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-
 from holdfast.cli.main import run as command
 from holdfast.config.reading import load_config
+
 from holdfast.curriculum.gate import run_gate
 from holdfast.kit.errors import ConfigError, Infeasible, RunFolderError
 from holdfast.runs.folder import Run, create_run

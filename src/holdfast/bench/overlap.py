@@ -17,7 +17,8 @@ from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.overlap import Collector, share_threads
 from holdfast.state import initial_state
-from holdfast.worlds.registry import OURS, make_world, own_game, world_class
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import make_world, own_game, world_class
 
 SIZES = ((64, 32), (64, 128), (512, 32))  # lanes, steps
 PARTS = 4  # minibatches per epoch

@@ -8,7 +8,8 @@ from typing import Any
 
 from holdfast.bench.rounds import as_table, ratio, take_turns
 from holdfast.worlds.api import World, random_policy
-from holdfast.worlds.registry import OURS, make_world, own_game, world_class
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import make_world, own_game, world_class
 from holdfast.worlds.template.world import TrackSettings
 
 Case = tuple[str, Any, int, int]  # world, settings, lanes, steps per round

@@ -10,15 +10,14 @@ from holdfast.views.dry_run import spec_of
 from holdfast.views.judge import Film, film, find_policy
 from holdfast.views.report import write_report
 from holdfast.views.terminal import make_watch
-
-PRESET = "fish"
+from holdfast.worlds.ours import DEMO
 
 
 def demo(options: list[str], quiet: bool) -> int:
     """The main job from start to finish; the exit status of its run."""
-    config, explicit = load_config(PRESET, options)
+    config, explicit = load_config(DEMO, options)
     check_against_world(config, explicit, spec_of(config))
-    run = create_run(config, PRESET, command_line())
+    run = create_run(config, DEMO, command_line())
     result = train(config, run, make_watch(quiet))
     run.unlock()
     if result.outcome == "interrupted":

@@ -165,7 +165,7 @@ def doctor_game(verb: Parser) -> None:
 
 
 def bench(verb: Parser) -> None:
-    from holdfast.worlds.registry import OURS
+    from holdfast.worlds.ours import OURS
 
     parts = ["train", "world", "overlap", "nes", *OURS]
     verb.add_argument("part", choices=parts, help="PPO end to end; kernels; collecting in a thread; emulators; a game")

@@ -87,12 +87,6 @@ def _learner_problems(config: Config) -> list[str]:
             f"learner.lr_restart = {config.learner.lr_restart:g} of {config.run.iterations} iterations is too little "
             "for the rate to rise again: more iterations, a larger share, or 0 for none"
         )
-    ends = (config.learner.entropy, config.learner.entropy_final)
-    if config.learner.entropy_schedule == "geometric" and not all(ends):
-        problems.append(
-            "learner.entropy_schedule = geometric falls by equal factors: learner.entropy and learner.entropy_final "
-            "must both be above 0"
-        )
     if config.learner.entropy_share < 1.0 and config.learner.entropy_final is None:
         problems.append(
             f"learner.entropy_share = {config.learner.entropy_share:g} says when the reward for undecided policies has "

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.config.checks import without_effect
+from holdfast.config.old_names import renewed, what_became_of
 from holdfast.config.options import from_text, from_toml, kind_name, out_of_bounds
 from holdfast.config.presets import find_target
-from holdfast.config.renamed import renewed
 from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
 from holdfast.kit.errors import ConfigError, nearest
 from holdfast.learner.precision import chosen_precision
@@ -56,9 +56,13 @@ class _Reader:
         self.problems: list[str] = []
 
     def unknown(self, key: str, where: str) -> None:
-        self.problems.append(f"{where}: no option {key}{nearest(key, list(self.known))}")
+        self.problems.append(f"{where}: no option {key}{_belongs(key) or nearest(key, list(self.known))}")
 
     def take(self, key: str, value: Any, where: str, is_text: bool) -> None:
+        gone = what_became_of(key, value)
+        if gone is not None:
+            self.problems.append(f"{where}: {gone}")
+            return
         info = self.known.get(key)
         if info is None:
             self.unknown(key, where)
@@ -91,6 +95,16 @@ class _Reader:
         prefix = f"{name}."
         mine = {key.removeprefix(prefix): value for key, value in self.values.items() if key.startswith(prefix)}
         return self.sections[name](**mine)
+
+
+def _belongs(key: str) -> str:
+    """Where a section is known that this run's game does not bring."""
+    from holdfast.worlds.ours import OURS
+    from holdfast.worlds.registry import own_game
+
+    section = key.partition(".")[0]
+    owners = [name for name in OURS if section in own_game(name).sections]
+    return f": [{section}] is a section of world {', '.join(owners)}" if owners else ""
 
 
 def _article(words: str) -> str:

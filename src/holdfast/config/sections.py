@@ -100,9 +100,7 @@ class LearnerConfig:
         "actions and for sights looked at by their parts too; auto: what suits",
     )
     lr: float = option(1e-3, "Adam's learning rate at the start", low=0.0)
-    lr_schedule: Literal["constant", "linear", "cosine", "quadratic"] = option(
-        "linear", "how it falls to 0 over the whole run; quadratic: half of the run below a quarter of it"
-    )
+    lr_schedule: Literal["constant", "linear", "cosine"] = option("linear", "how it falls to 0 over the whole run")
     lr_restart: float = option(
         0.0,
         "share of the run, at its end, before which it falls to 0 once; then it is what it would have been; 0 = never",
@@ -124,9 +122,6 @@ class LearnerConfig:
     value_clip: float = option(0.0, "limit on the change of a value per update; 0 = off", low=0.0, only=PPO)
     entropy: float = option(0.0, "reward for undecided policies", low=0.0)
     entropy_final: float | None = option(None, "where that reward is at the end of the run; none = unchanged", low=0.0)
-    entropy_schedule: Literal["linear", "geometric"] = option(
-        "linear", "the way there: by equal amounts, or by equal factors, which is low for most of the run"
-    )
     entropy_share: float = option(1.0, "share of the run after which it is there", low=0.01, high=1.0)
     value_coef: float = option(0.5, "weight of the value loss", low=0.0)
     belief_coef: float = option(0.1, "weight of the error of beliefs", low=0.0, only=("policy.encoder", ("belief",)))

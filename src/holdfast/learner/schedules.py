@@ -30,11 +30,8 @@ def pace(config: LearnerConfig, iteration: int, iterations: int) -> Pace:
 
 
 def entropy_reward(config: LearnerConfig, progress: float) -> float:
-    """On the straight line between its two ends, or with logarithms on it; then it stays."""
-    progress = min(1.0, progress / config.entropy_share)
-    if config.entropy_schedule == "geometric" and config.entropy_final is not None:
-        return config.entropy * (config.entropy_final / config.entropy) ** progress
-    return between(config.entropy, config.entropy_final, progress)
+    """On the straight line between its two ends; then it stays."""
+    return between(config.entropy, config.entropy_final, min(1.0, progress / config.entropy_share))
 
 
 def rate(schedule: str, warmup: int, iteration: int, iterations: int, restart: float = 0.0) -> float:
@@ -49,8 +46,6 @@ def rate(schedule: str, warmup: int, iteration: int, iterations: int, restart: f
     over = min(1.0, (iteration - warmup) / max(1, end - warmup))
     if schedule == "linear":
         return 1.0 - over
-    if schedule == "quadratic":
-        return (1.0 - over) ** 2
     if schedule == "cosine":
         return 0.5 * (1.0 + math.cos(math.pi * over))
     return 1.0

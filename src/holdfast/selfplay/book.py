@@ -13,6 +13,12 @@ from holdfast.selfplay.levels import Standing
 from holdfast.selfplay.rollback import Ring, Tally
 from holdfast.selfplay.rota import Rota
 
+# what 0.1 also wrote; `old_names.py` refuses the options that gave it a meaning
+GONE = frozenset(
+    ["challenged_at", "generation", "born_at", "sharpen_at", "partner_steps", "has_chosen", "outside_streak"]
+)
+GONE_FROM_SIDES = frozenset({"stood"})
+
 
 @dataclass
 class Milestone:
@@ -42,9 +48,8 @@ class SideBook:
     restart_next: bool = True  # its episodes begin anew with its next turn, as after a change of level
     sight: float | None = None  # share of full sight its episodes were last planned with
     collapses: int = 0  # evaluations in a row below health.collapse_threshold
-    born_at: int = 0  # its steps when its generation began
+    born_at: int = 0  # its steps when its round anew began
     inherited: int = 0  # agent-steps of challengers whose weights it went on with
-    stood: str | None = None  # hash of what the other role meets instead of the newest, while both sharpen
 
     @property
     def own_steps(self) -> int:
@@ -80,34 +85,24 @@ class Book:
     gap: float | None = None  # balance gap of the last evaluation
     evaluated_at: int = 0  # iteration
     candidate_streak: int = 0  # evaluations in a row at the top that found a candidate
-    outside_streak: int = 0  # evaluations in a row with one role hopeless
     tested_at: int = 0  # iteration of the last best-response test
     rounds: int = 0  # further ones that were given to a pair which did not pass
     mended: int = 0  # those in which it learned on, since it began
     shift: int = 0  # iterations by which the run is ahead of its schedules, which rounds repeat
-    challenged_at: int = 0  # iteration of the last challengers
-    generation: int = 0
-    born_at: int = 0  # iteration of the schedules at which it began, as in the next two lines
-    sharpen_at: int | None = None  # from when each role learns against what the other was then
-    finish_at: int | None = None  # from when the first role learns alone
+    finish_at: int | None = None  # iteration of the schedules from which the first role learns alone
     has_finished: bool = False  # it won often enough before its time was over
-    partner_steps: int = 0  # agent-steps that partners of the first role learned from
-    has_chosen: bool = False  # the first role is the best of its learners, and partners learn no more
     warm_next: bool = False  # the next turn is a warm start
     outcome: str | None = None  # converged or unstable
     because: str = ""
-
-    @property
-    def is_ending(self) -> bool:
-        """The last generation has had its time; who learns now learns as a challenger does."""
-        return self.sharpen_at is not None or self.finish_at is not None
 
     def to_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, table: dict[str, Any]) -> Book:
-        return revived(cls, table)
+        """Also one that an earlier version wrote, without what it held of mechanisms that are gone."""
+        sides = [_without(side, GONE_FROM_SIDES) for side in table["sides"]]
+        return revived(cls, {**_without(table, GONE), "sides": sides})
 
     def hashes(self) -> set[str]:
         """Frozen policies that decisions may still ask for."""
@@ -116,8 +111,11 @@ class Book:
             found |= {entry.hash for entry in side.ring.entries}
             found |= {member.hash for member in side.pool.members}
             found |= {milestone.hash for milestone in side.milestones}
-            found |= {side.stood} if side.stood is not None else set()
         return found
+
+
+def _without(table: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if name not in names}
 
 
 def revived(kind: Any, value: Any) -> Any:

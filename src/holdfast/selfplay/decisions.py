@@ -17,7 +17,6 @@ from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.levels import LevelDecision, decide_level, is_plateau
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
 from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
-from holdfast.selfplay.schedule import is_last
 from holdfast.selfplay.side import Side
 from holdfast.selfplay.state import IMPORTANCE, DuelState
 from holdfast.selfplay.treatment import best_at_level
@@ -172,7 +171,7 @@ def take_importance(state: DuelState, number: int, clock: Clock) -> None:
 
 
 def _is_candidate(state: DuelState, ladder: Ladder, found: Judgement, event: Event) -> bool:
-    """At the top level, in the last generation, balanced or unchanging, twice in a row, without an alarm."""
+    """At the top level, balanced or unchanging, twice in a row, without an alarm."""
     book, spec = state.book, ladder.spec
     roles = (spec.roles[0].name, spec.roles[1].name)
     reasons = alarms(found.probes, roles, book.standing.rates)
@@ -181,7 +180,7 @@ def _is_candidate(state: DuelState, ladder: Ladder, found: Judgement, event: Eve
     book.candidate_streak = book.candidate_streak + 1 if passed else 0
     if reasons:
         event("alarm", reasons=reasons)
-    if book.candidate_streak < CANDIDATE_STREAK or not is_last(state.config, book):
+    if book.candidate_streak < CANDIDATE_STREAK:
         return False
     event("candidate", balanced=balanced, plateau=plateau, rate=found.rate, policies=list(found.hashes))
     return True

@@ -23,35 +23,17 @@ from holdfast.rollout.collect import collect
 from holdfast.runs.checkpoint import Saved
 from holdfast.runs.watch import DuelProgress, Result, RoleProgress
 from holdfast.selfplay.arena import Arena
-from holdfast.selfplay.challengers import challenge, challenge_is_due
-from holdfast.selfplay.choice import choice_is_due, choose
-from holdfast.selfplay.ending import (
-    begin_finish,
-    begin_sharpening,
-    finish_is_due,
-    note_finish,
-    sharpening_is_due,
-    take_up_finish,
-    wants_a_look,
-)
-from holdfast.selfplay.generations import begin_generation, generation_is_due
+from holdfast.selfplay.ending import begin_finish, finish_is_due, note_finish, take_up_finish, wants_a_look
 from holdfast.selfplay.health import Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.response import pointed
-from holdfast.selfplay.rota import FIRST, SECOND, waiting
+from holdfast.selfplay.rota import SECOND
 from holdfast.selfplay.schedule import last_iteration, span
 from holdfast.selfplay.side import Side
 from holdfast.selfplay.state import initial_duel, keep_in_ring
 from holdfast.selfplay.treatment import treat
-from holdfast.selfplay.turns import (
-    arenas_of,
-    begin_turn,
-    end_turn,
-    note_outcomes,
-    set_level,
-    won_by_first,
-)
+from holdfast.selfplay.turns import begin_turn, end_turn, note_outcomes, set_level
 from holdfast.worlds.api import Episodes
 from holdfast.worlds.spaces import Continuous
 
@@ -80,7 +62,7 @@ class Duel(JudgedDuel):
                     self._play(stop)
                 if stop.received is None:
                     return self.conclude(stop)
-            except Stopped:  # in the middle of a test or of a challenger's lessons, which a resumed run begins again
+            except Stopped:  # in the middle of a test, which a resumed run begins again
                 pass
             self.event("interrupted", signal=stop.received)
             return self.conclude(stop)
@@ -97,23 +79,13 @@ class Duel(JudgedDuel):
             if state.book.turn is None:
                 begin_turn(state, self.ladder, self.tell)
             metrics, episodes = self.learn()
-            if choice_is_due(state):
-                with self.clock("evaluate"):
-                    choose(state, self.ladder, self.tell)
             if state.book.turn is not None and state.book.turn.left <= 0:
                 end_turn(state, self.tell)
                 if self.evaluation_is_due:
                     with self.clock("evaluate"):
                         metrics |= self.judge()
                     note_finish(state, float(metrics["evaluation.score"]), self.tell)
-                if challenge_is_due(state):
-                    with self.clock("respond"):
-                        challenge(state, self.ladder, self.heed, self.tell)
-                if generation_is_due(state):
-                    begin_generation(state, self.tell)
-                elif sharpening_is_due(state):
-                    begin_sharpening(state, self.tell)
-                elif finish_is_due(state) and not state.book.has_finished:
+                if finish_is_due(state) and not state.book.has_finished:
                     begin_finish(state, self.tell)
             self.write(metrics, episodes, time.perf_counter() - begun)
             if self.due(self.config.checkpoint.every) or self.done or stop.received is not None:
@@ -128,9 +100,8 @@ class Duel(JudgedDuel):
             if not side_book.ring.entries:
                 keep_in_ring(self.state, number, is_turn_start=True)
             if side_book.sight is not None:
-                for arena in arenas_of(self.state, number):
-                    mix = self.config.duel.mixed_level_ratio
-                    set_level(self.state, self.ladder, arena, side_book.sight, mix, only_know=True)
+                arena, mix = self.state.arenas[number], self.config.duel.mixed_level_ratio
+                set_level(self.state, self.ladder, arena, side_book.sight, mix, only_know=True)
 
     @property
     def done(self) -> bool:
@@ -178,28 +149,9 @@ class Duel(JudgedDuel):
                 result, facts = self._update(side, arena, turn.lr_scale)
             updates |= {side.name: result} if result is not None else {}
             extra |= facts | self._look_after(number, arena, result, exercise)
-        spar = FIRST in turn.roles and not exercise and not state.book.has_chosen
-        state.sparring = tuple(state.partners) if spar else ()
-        extra |= self._let_partners_learn(turn.lr_scale)
         turn.left -= 1
         ended = Episodes.joined(tables) if tables else None
         return self.record(ended, updates) | extra | self._progress(), ended
-
-    def _let_partners_learn(self, scale: float) -> dict[str, float | int]:
-        """As the first role does, without anybody who looks after them; what they won, if duels ended."""
-        state, won = self.state, []
-        for partner in state.sparring:
-            name, arena = partner.side.name, partner.arena
-            with self.clock("collect"):
-                learner = {name: partner.side.learner}
-                collect(arena.world, learner, {name: arena.batch}, arena.memory, state.actions, self.clock)
-            with self.clock("learn"):
-                self._update(partner.side, arena, scale)
-            state.book.partner_steps += int(arena.batch.valid.sum())
-            won.append(arena.take_outcomes().won)
-        share = np.concatenate(won) if won else np.zeros(0)
-        facts: dict[str, float | int] = {"duel.partners.steps": state.book.partner_steps} if won else {}
-        return facts | ({"duel.partners.won": float(share.mean())} if len(share) else {})
 
     def _update(self, side: Side, arena: Arena, scale: float) -> tuple[UpdateResult | None, dict[str, float | int]]:
         """Learn from the arena's batch; no result when a number was not finite (the weights are as before)."""
@@ -209,10 +161,8 @@ class Duel(JudgedDuel):
             found = side.novelty.pay(arena.batch, rnd.coef, rnd.clip, rnd.share, self.state.shuffle)
             facts = self._novelty_facts(side, found)
         if side.number == SECOND:
-            patience = waiting(config.duel, *won_by_first(self.state.book))
-            scale *= config.duel.evader_lr * patience
-            facts |= {"duel.waiting": patience} if config.duel.evader_waits > 0.0 else {}
-        settings = pointed(config) if self.state.book.is_ending else config.learner
+            scale *= config.duel.evader_lr
+        settings = config.learner if self.state.book.finish_at is None else pointed(config)
         side.learner.config = dataclasses.replace(settings, lr=settings.lr * scale)
         start, end = span(config, self.state.book)
         now = pace(side.learner.config, self.state.scheduled - start, end - start)
@@ -264,8 +214,6 @@ class Duel(JudgedDuel):
     def _progress(self) -> dict[str, float | int]:
         book = self.state.book
         facts: dict[str, float | int] = {"duel.turn": book.turns, "duel.level": book.standing.level}
-        if self.config.duel.generations > 1:
-            facts["duel.generation"] = book.generation
         if book.turn is not None:
             facts |= {"duel.lr_scale": book.turn.lr_scale, "duel.full_sight": book.turn.full_sight}
         for side, side_book in zip(self.state.sides, book.sides, strict=True):

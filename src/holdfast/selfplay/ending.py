@@ -1,4 +1,4 @@
-"""How learning ends: roles may learn as challengers do, each against what the other was, then the first one alone.
+"""How learning ends: the first role may learn alone for a while, as challengers do.
 
 The last of a pair that learned together is not what either role could be against the other as it stands: the second
 role, which wins nearly always, goes on running ahead of the first one. In the finish (`duel.finish_share`) that one
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast.selfplay.rota import FIRST
-from holdfast.selfplay.schedule import is_last, last_iteration, planned_finish, planned_sharpening
+from holdfast.selfplay.schedule import last_iteration, planned_finish
 from holdfast.selfplay.state import DuelState
 
 LOOK_EVERY = 10  # iterations at least between two evaluations that the last duels of a finish ask for
@@ -19,37 +19,17 @@ LOOK_EVERY = 10  # iterations at least between two evaluations that the last due
 Event = Callable[..., None]
 
 
-def sharpening_is_due(state: DuelState) -> bool:
-    """Has the last generation had its time, and is there some before the finish?"""
-    config, book = state.config, state.book
-    if config.duel.sharpen_share == 0.0 or book.is_ending or not is_last(config, book) or state.exercises:
-        return False
-    return max(planned_sharpening(config), book.born_at + 1) <= state.scheduled < planned_finish(config)
-
-
-def begin_sharpening(state: DuelState, event: Event) -> None:
-    """From here on each role learns against what the other is now, whatever ends its turns."""
-    state.book.sharpen_at = state.scheduled
-    policies = {}
-    for side, side_book in zip(state.sides, state.book.sides, strict=True):
-        side_book.stood = policies[side.name] = state.vault.freeze(side)
-    event("sharpen", policies=policies)
-
-
 def finish_is_due(state: DuelState) -> bool:
-    """Has the last generation had its time?"""
+    """Have both roles had their time together?"""
     config, book = state.config, state.book
-    if config.duel.finish_share == 0.0 or book.finish_at is not None or not is_last(config, book) or state.exercises:
+    if config.duel.finish_share == 0.0 or book.finish_at is not None or state.exercises:
         return False
-    return max(planned_finish(config), book.born_at + 1) <= state.scheduled < config.run.iterations
+    return planned_finish(config) <= state.scheduled < config.run.iterations
 
 
 def begin_finish(state: DuelState, event: Event) -> None:
     """From here on only the first role learns, by schedules of its own."""
-    book = state.book
-    book.finish_at = state.scheduled
-    for side_book in book.sides:
-        side_book.stood = None
+    state.book.finish_at = state.scheduled
     event("finish", role=state.sides[FIRST].name, policy=state.vault.freeze(state.sides[FIRST]))
 
 

@@ -12,13 +12,12 @@ from holdfast.kit.signals import StopRequest
 from holdfast.rollout.evaluate import Summary
 from holdfast.runs.watch import Result
 from holdfast.selfplay.certificate import Case, certify
-from holdfast.selfplay.challengers import join_pool
 from holdfast.selfplay.decisions import decide
 from holdfast.selfplay.judging import Judgement, judge_pair, wins_at
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.probes import alarms
 from holdfast.selfplay.response import Found, Gain, nothing
-from holdfast.selfplay.rounds import begin_round, inherit
+from holdfast.selfplay.rounds import begin_round, inherit, join_pool
 from holdfast.selfplay.schedule import last_iteration
 from holdfast.selfplay.side import has_role
 from holdfast.selfplay.state import DuelState

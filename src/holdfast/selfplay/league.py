@@ -26,7 +26,7 @@ class Member:
     wins: float = 0.0  # of the learner, fading
     duels: float = 0.0
     met: int = 0  # duels in all
-    challenger: bool = False  # or the last of an earlier generation: has a place of its own
+    challenger: bool = False  # has a place of its own
 
     def add(self, wins: int, duels: int, half_life: float) -> None:
         fade = 0.5 ** (duels / half_life)
@@ -67,8 +67,7 @@ class Pool:
         return leaver
 
     def admit(self, name: str, steps: int, settings: LeagueConfig) -> Member | None:
-        """Take a challenger, or the last of a generation, in, unless it is here; they have `size` places of their own,
-        the oldest leaves."""
+        """Take a challenger in, unless it is here; they have `size` places of their own, the oldest leaves."""
         if self.member(name) is not None:  # it gained nothing and is still the policy it began with
             return None
         return self._enter(Member(name, steps, challenger=True), settings.size)

@@ -53,9 +53,6 @@ def shrink(whole: Config, mini: Config) -> Config:
         warm_start_steps=rollout,
         mask_steps=4 * rollout if mini.duel.mask_steps else 0,
         boost_turns=min(mini.duel.boost_turns, 2),
-        generations=min(mini.duel.generations, 2),
-        generation_share=1.0 - 3.0 / _end(mini) if mini.duel.generations > 1 else 0.0,
-        sharpen_share=2.0 / _end(mini) if mini.duel.sharpen_share > 0.0 else 0.0,
         finish_share=FINISH / _end(mini) if mini.duel.finish_share > 0.0 else 0.0,
         finish_until=ENOUGH if mini.duel.finish_until > 0.0 else 0.0,
         force_switch_every=min(mini.duel.force_switch_every, 2 * rollout),
@@ -70,7 +67,7 @@ def shrink(whole: Config, mini: Config) -> Config:
         duel=duel,
         health=health,
         ewc=replace(mini.ewc, samples=min(mini.ewc.samples, 32)),
-        league=_often(mini.league, rollout),
+        league=_often(mini.league),
         response=_tested_once_more(mini, rollout),
         run=replace(mini.run, iterations=_end(mini)),
     )
@@ -83,11 +80,10 @@ def _tested_once_more(mini: Config, rollout: int) -> ResponseConfig:
     return replace(small, rounds=min(mini.response.rounds, 1 + mends), mends=mends, round_share=share)
 
 
-def _often(league: LeagueConfig, rollout: int) -> LeagueConfig:
-    """Every turn is offered, all may be met, and every second iteration has its challengers, of one rollout."""
-    every = min(league.challenge_every, 2)
+def _often(league: LeagueConfig) -> LeagueConfig:
+    """Every turn is offered, and all may be met."""
     active = max(league.active, MET) if league.size > 0 else league.active
-    return replace(league, offer_every=1, active=active, challenge_every=every, challenge_steps=rollout)
+    return replace(league, offer_every=1, active=active)
 
 
 def _two_levels(levels: LevelsConfig) -> LevelsConfig:

@@ -13,7 +13,7 @@ from holdfast.runs.folder import Run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.rehearse import Feature
 from holdfast.selfplay.arena import below
-from holdfast.selfplay.schedule import planned_sharpening, together_again
+from holdfast.selfplay.schedule import planned_finish, together_again
 from holdfast.selfplay.vault import content_hash
 
 WARMUP_TURN = 5  # rollouts of a whole turn, of which a warming one has a fifth
@@ -71,11 +71,6 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
             lambda: _largest(metrics, ".mixed", "mixed levels", "of the duels at most"),
         ),
         (mini.league.size > 0, lambda: _met(events, "earlier")),
-        (mini.duel.partners > 0, lambda: _met(events, "partner")),
-        (mini.duel.partners > 0, lambda: _choice(events)),
-        (mini.league.challenge_every > 0, lambda: _challengers(events)),
-        (mini.duel.generations > 1, lambda: _generations(events)),
-        (mini.duel.sharpen_share > 0.0, lambda: _sharpening(events)),
         (mini.duel.finish_share > 0.0, lambda: _finish(mini, events)),
         (mini.league.mix[2] > 0, lambda: _met(events, "script")),
         (mini.ewc.strength > 0, lambda: _largest(metrics, ".penalty", "EWC", "added to the loss at most")),
@@ -83,7 +78,6 @@ def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Cal
         (mini.policy.network == "parts" and mini.policy.encoder == "belief", lambda: _belief(metrics)),
         (duel.warmup, lambda: _warmup(events)),
         (duel.damp_threshold > 0, lambda: _below_one(metrics, "duel.lr_scale", "learning-rate damping")),
-        (duel.evader_waits > 0, lambda: _below_one(metrics, "duel.waiting", "waiting")),
         (duel.mask_steps > 0, lambda: _below_one(metrics, "duel.full_sight", "masking curriculum")),
         (duel.boost_threshold > 0, lambda: _reason(events, "boost")),
         (duel.alternate_freeze, lambda: _reason(events, "alternate_freeze")),
@@ -116,7 +110,7 @@ def _rounds(mini: Config, events: Rows, metrics: Rows) -> Feature:
     rates = [row.get(name) for row in metrics]
     ends = [*(event["iteration"] for event in begun[1:]), len(rates)]
     whole = begun[0]["iteration"] if begun else 0  # of the first beginning
-    joint = planned_sharpening(mini)
+    joint = planned_finish(mini)
     parts = {True: rates[:whole], False: rates[joint - together_again(mini) : joint]}  # by whether they begin anew
     repeated = all(
         _repeat(parts[event["anew"]], rates[event["iteration"] : end]) for event, end in zip(begun, ends, strict=False)
@@ -188,36 +182,8 @@ def _evader_first(events: Rows) -> Feature:
 def _met(events: Rows, kind: str) -> Feature:
     names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
     mine = sorted(name.split(":")[1][:10] for name in names if name.startswith(f"{kind}:"))
-    title = {"earlier": "league", "partner": "partners"}.get(kind, "scripted opponents")
+    title = "league" if kind == "earlier" else "scripted opponents"
     return Feature(title, bool(mine), f"met {', '.join(mine[:6])}" if mine else "nobody was met")
-
-
-def _choice(events: Rows) -> Feature:
-    """Once, and for one that no other was better than."""
-    found = _of(events, "choice")
-    fired = len(found) == 1 and found[0]["wins"][found[0]["chosen"]] == max(found[0]["wins"].values())
-    return Feature("choice", fired, f"{found[0]['chosen']}, wins {found[0]['wins']}" if found else "nobody chose")
-
-
-def _challengers(events: Rows) -> Feature:
-    joined = [event["policy"] for event in _of(events, "challenged")]
-    names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
-    met = [policy for policy in joined if f"earlier:{policy}" in names]
-    return Feature("challengers", bool(met), f"{len(joined)} joined the pools, {len(met)} of them were met")
-
-
-def _generations(events: Rows) -> Feature:
-    """The last of each joined the pool, and one of them was met."""
-    begun = _of(events, "generation")
-    names = {who for turn in _of(events, "turn") for met in turn["opponents"].values() for who in met}
-    met = [name for event in begun for name in event["ancestors"].values() if f"earlier:{name}" in names]
-    return Feature("generations", bool(met), f"{len(begun)} began anew, {len(met)} of the last ones were met")
-
-
-def _sharpening(events: Rows) -> Feature:
-    """It began, and each role met the other as it was then."""
-    turns = [turn for turn in _of(events, "turn") if turn["reason"] == "sharpen" and len(turn["roles"]) == 2]
-    return Feature("sharpening", bool(_of(events, "sharpen") and turns), f"{len(turns)} turns of both roles")
 
 
 def _finish(mini: Config, events: Rows) -> Feature:

@@ -175,8 +175,7 @@ def pointed(config: Config) -> LearnerConfig:
     """
     most, learner = config.response.entropy, config.learner
     final = None if learner.entropy_final is None else min(learner.entropy_final, most)
-    entropy = min(learner.entropy, most)  # may be 0, from where no factor leads anywhere
-    return dataclasses.replace(learner, entropy=entropy, entropy_final=final, entropy_schedule="linear", lr_restart=0.0)
+    return dataclasses.replace(learner, entropy=min(learner.entropy, most), entropy_final=final, lr_restart=0.0)
 
 
 def _look(setting: Setting, learner: Learner, steps: int) -> Gain:

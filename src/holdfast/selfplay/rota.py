@@ -157,14 +157,6 @@ def damping(settings: DuelConfig, gap: float | None) -> float:
     return max(LEAST_DAMPING, gap / settings.damp_threshold)
 
 
-def waiting(settings: DuelConfig, wins: int, duels: int) -> float:
-    """The factor on the second role's learning rate by what the first one wins: who hardly ever loses waits, so that
-    the other one can learn to play against what it is now."""
-    if settings.evader_waits <= 0.0 or duels == 0:
-        return 1.0
-    return min(max(wins / duels / settings.evader_waits - 1.0, 0.0), 1.0)
-
-
 def full_sight(settings: DuelConfig, steps: int) -> float:
     """The share of steps with full sight, by the masking curriculum."""
     if settings.mask_steps == 0:

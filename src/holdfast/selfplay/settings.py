@@ -33,14 +33,6 @@ class DuelConfig:
         low=0.0,
         only=DUELS,
     )
-    evader_waits: float = option(
-        0.0,
-        "the second role learns the slower the nearer the first one's share of wins is to this; at it, or below, not "
-        "at all, from twice as much on at its full rate; 0 = never",
-        low=0.0,
-        high=0.5,
-        only=("duel.mode", ("simultaneous",)),
-    )
     multiplier_when: Literal["obstacles", "always"] = option(
         "obstacles", "when the multiplier acts: at levels with obstacles, or always", only=TURNS
     )
@@ -56,27 +48,6 @@ class DuelConfig:
     damp_threshold: float = option(
         0.0, "with a narrower balance gap learning slows down in proportion; 0 = off", low=0.0, high=1.0, only=DUELS
     )
-    generations: int = option(
-        1,
-        "times that both roles begin with other weights; what they were stays in the pool",
-        low=1,
-        high=50,
-        only=DUELS,
-    )
-    generation_share: float = option(
-        0.0,
-        "share of the run for all generations but the last; 0 = as much for each as for the last",
-        low=0.0,
-        high=0.95,
-        only=DUELS,
-    )
-    sharpen_share: float = option(
-        0.0,
-        "share of the run, at its end, in which each role learns as a challenger against what the other was; 0 = none",
-        low=0.0,
-        high=0.9,
-        only=("duel.mode", ("simultaneous",)),
-    )
     finish_share: float = option(
         0.0,
         "share of the run, at its end, in which only the first role learns, as a challenger; 0 = none",
@@ -90,16 +61,6 @@ class DuelConfig:
         low=0.0,
         high=1.0,
         only=DUELS,
-    )
-    partners: int = option(
-        0,
-        "further learners of the first role, from other weights; the second role meets them too",
-        low=0,
-        high=8,
-        only=DUELS,
-    )
-    partner_share: float = option(
-        0.6, "share of its duels against the newest that the second role has with them", low=0.01, high=1.0, only=DUELS
     )
     freeze_role: Literal["none", "first", "second"] = option("none", "a role that never learns", only=DUELS)
     alternate_freeze: bool = option(
@@ -194,14 +155,6 @@ class LeagueConfig:
     )
     power: float = option(2.0, "how strongly", low=0.0, only=("league.draw", ("hard",)))
     half_life: float = option(200.0, "episodes after which a result counts half", low=1.0, only=DUELS)
-    challenge_every: int = option(
-        0,
-        "iterations between challengers, which learn to beat one frozen role and join the pool; 0 = none",
-        only=DUELS,
-        low=0,
-    )
-    challenge_steps: int = option(1_500_000, "agent-steps of a challenger", low=1, only=DUELS)
-    challenge_roles: Roles = option("both", "the roles that challengers play", only=DUELS)
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,6 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
     (("duel.boost_turns",), lambda c: c.duel.boost_threshold > 0, "duel.boost_threshold above 0"),
     (("duel.multiplier_when",), lambda c: c.duel.evader_multiplier != 1.0, "duel.evader_multiplier other than 1"),
     (("duel.cold_start_steps",), lambda c: c.duel.cold_start != "none", "duel.cold_start"),
-    (("duel.generation_share",), lambda c: c.duel.generations > 1, "duel.generations above 1"),
-    (
-        ("duel.generations",),
-        lambda c: c.duel.generations == 1 or (c.league.size > 0 and c.league.mix[1] > 0),
-        "league.size and a share of league.mix for earlier policies",
-    ),
     (
         ("response.round_share", "response.heirs", "response.anew"),
         lambda c: c.response.rounds > 0,
@@ -43,7 +37,6 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
     ),
     (("response.mends",), lambda c: c.response.anew, "response.anew = true: else the pair learns on in every round"),
     (("duel.finish_until",), lambda c: c.duel.finish_share > 0, "duel.finish_share above 0"),
-    (("duel.partner_share",), lambda c: c.duel.partners > 0, "duel.partners above 0"),
     (("duel.mask_residual",), lambda c: c.duel.mask_steps > 0, "duel.mask_steps above 0"),
     (
         ("duel.evader_first", "duel.warm_start", "duel.mixed_level_ratio"),
@@ -54,16 +47,6 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         ("league.keep", "league.offer_every", "league.active", "league.draw", "league.power", "league.half_life"),
         lambda c: c.league.size > 0,
         "league.size above 0",
-    ),
-    (
-        ("league.challenge_steps", "league.challenge_roles"),
-        lambda c: c.league.challenge_every > 0,
-        "league.challenge_every above 0",
-    ),
-    (
-        ("league.challenge_every",),
-        lambda c: c.league.size > 0 and c.league.mix[1] > 0,
-        "league.size and a share of league.mix for earlier policies",
     ),
     (("ewc.samples", "ewc.keep", "ewc.roles"), lambda c: c.ewc.strength > 0, "ewc.strength above 0"),
     (("ewc.strength",), lambda c: c.levels.kind != "none", "levels: weights are held when a level is left"),
@@ -112,8 +95,7 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
         problems.append(
             f"duel.warmup has no effect: a turn of {config.duel.turn_steps} steps is a single rollout of {rollout}"
         )
-    problems += _generation_problems(config) + _partner_problems(config) + _finish_problems(config)
-    problems += _round_problems(config)
+    problems += _finish_problems(config) + _round_problems(config)
     mix = config.league.mix
     if len(mix) != 3 or abs(sum(mix) - 1.0) > 1e-6:
         problems.append(f"league.mix = {','.join(map(str, mix))}: three shares that add up to 1 are needed")
@@ -132,77 +114,48 @@ def _arithmetic(config: Any, explicit: frozenset[str], spec: WorldSpec) -> list[
 
 
 def _finish_problems(config: Any) -> list[str]:
-    duel, problems, asked = config.duel, [], []
+    duel, whole = config.duel, config.run.iterations
+    if duel.finish_share == 0.0:
+        return []
     against = {
         "duel.max_turns": (duel.max_turns > 0, "it is a share of run.iterations"),
         "duel.freeze_role": (duel.freeze_role != "none", "who learns is settled already"),
     }
-    for option, share in (("duel.sharpen_share", duel.sharpen_share), ("duel.finish_share", duel.finish_share)):
-        if share == 0.0:
-            continue
-        asked.append(round(share * config.run.iterations))
-        problems += [
-            f"{name} does not go with {option}: {reason}" for name, (is_set, reason) in against.items() if is_set
-        ]
-        if asked[-1] < 1:
-            problems.append(f"{option} = {share} is no iteration of run.iterations = {config.run.iterations}")
-    if asked and config.run.iterations < duel.generations + sum(asked):
+    problems = [
+        f"{name} does not go with duel.finish_share: {reason}" for name, (is_set, reason) in against.items() if is_set
+    ]
+    asked = round(duel.finish_share * whole)
+    if asked < 1:
+        problems.append(f"duel.finish_share = {duel.finish_share} is no iteration of run.iterations = {whole}")
+    elif asked >= whole:
         problems.append(
-            f"duel.sharpen_share = {duel.sharpen_share} and duel.finish_share = {duel.finish_share} leave no iteration "
-            f"of run.iterations = {config.run.iterations} for each generation before them"
+            f"duel.finish_share = {duel.finish_share} leaves no iteration of run.iterations = {whole} in which both "
+            "roles learn"
         )
     return problems
 
 
 def _round_problems(config: Any) -> list[str]:
-    duel = config.duel
-    against = {
-        "duel.max_turns": (duel.max_turns > 0, "rounds begin after run.iterations"),
-        "duel.generations": (duel.generations > 1, "a round repeats the end of the whole run"),
-    }
-    found = [
-        f"{name} does not go with response.rounds: {reason}" for name, (is_set, reason) in against.items() if is_set
-    ]
-    if config.response.anew:
-        found += _once_problems(config, "response.anew")
-        if config.response.mends >= config.response.rounds:
+    duel, response = config.duel, config.response
+    if not response.certify or response.rounds == 0:
+        return []
+    found = []
+    if duel.max_turns > 0:
+        found.append("duel.max_turns does not go with response.rounds: rounds begin after run.iterations")
+    if response.anew:
+        found += _once_problems(config)
+        if response.mends >= response.rounds:
             found.append(
-                f"response.mends = {config.response.mends} of response.rounds = {config.response.rounds} leave no "
-                "round for response.anew"
+                f"response.mends = {response.mends} of response.rounds = {response.rounds} leave no round for "
+                "response.anew"
             )
-    return found if config.response.certify and config.response.rounds > 0 else []
+    return found
 
 
-def _once_problems(config: Any, anew: str) -> list[str]:
+def _once_problems(config: Any) -> list[str]:
     """What roles that begin anew would not have again."""
-    duel = config.duel
     once = {
-        "duel.cold_start": (duel.cold_start != "none", "only the first roles would have the exercise"),
-        "duel.partners": (duel.partners > 0, "they would not begin anew with their role"),
+        "duel.cold_start": (config.duel.cold_start != "none", "only the first roles would have the exercise"),
         "ewc.strength": (config.ewc.strength > 0, "weights would be held at what earlier roles were"),
     }
-    return [f"{name} does not go with {anew}: {reason}" for name, (is_set, reason) in once.items() if is_set]
-
-
-def _partner_problems(config: Any) -> list[str]:
-    duel = config.duel
-    against = {
-        "duel.max_turns": (duel.max_turns > 0, "the best of them is chosen after run.iterations"),
-        "duel.freeze_role": (duel.freeze_role == "first", "they learn when the first role does"),
-    }
-    found = [f"{name} does not go with duel.partners: {reason}" for name, (is_set, reason) in against.items() if is_set]
-    return found if duel.partners > 0 else []
-
-
-def _generation_problems(config: Any) -> list[str]:
-    duel, problems = config.duel, []
-    if duel.generations == 1:
-        return []
-    if duel.generations > config.run.iterations:
-        problems.append(
-            f"duel.generations = {duel.generations} needs an iteration for each, "
-            f"run.iterations = {config.run.iterations}"
-        )
-    if duel.max_turns > 0:
-        problems.append("duel.max_turns does not go with duel.generations above 1: generations share run.iterations")
-    return problems + _once_problems(config, "duel.generations above 1")
+    return [f"{name} does not go with response.anew: {reason}" for name, (is_set, reason) in once.items() if is_set]

@@ -22,7 +22,6 @@ from holdfast.selfplay.arena import Arena, below, make_arena
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
 from holdfast.selfplay.league import make_pool
-from holdfast.selfplay.partners import Partner, make_partners
 from holdfast.selfplay.rollback import Entry
 from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.selfplay.schedule import in_schedule, round_length
@@ -32,7 +31,7 @@ from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, Counts, torch_generator
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
 
-RIVALS, IMPORTANCE = 11, 13  # purposes of torch generators; more in side.py and partners.py
+RIVALS, IMPORTANCE = 11, 13  # purposes of torch generators; more in side.py and rounds.py
 BOOK = "duel/book"
 
 
@@ -46,7 +45,6 @@ class DuelState:
     sides: tuple[Side, Side]
     arenas: list[Arena]  # by number of the role
     exercises: dict[int, Arena]  # only while they are needed
-    partners: list[Partner]  # of the first role
     vault: Vault
     book: Book
     actions: torch.Generator
@@ -54,7 +52,6 @@ class DuelState:
     rivals: torch.Generator  # draws opponents' actions
     counts: Counts
     live: tuple[Arena, ...] = ()  # the arenas that collected in this iteration
-    sparring: tuple[Partner, ...] = ()  # the partners that did
 
     @property
     def learners(self) -> dict[str, Learner]:
@@ -62,8 +59,7 @@ class DuelState:
 
     @property
     def batches(self) -> dict[str, Batch]:
-        own = {arena.role: arena.batch for arena in self.live}
-        return own | {partner.name: partner.arena.batch for partner in self.sparring}
+        return {arena.role: arena.batch for arena in self.live}
 
     @property
     def scheduled(self) -> int:
@@ -77,8 +73,6 @@ class DuelState:
         found = {f"vault/{name}": array for name, array in self.vault.arrays().items()}
         for side in self.sides:
             found |= {f"{side.name}/{name}": array for name, array in arrays_of(side).items()}
-        for partner in self.partners:
-            found |= {f"{partner.name}/{name}": array for name, array in arrays_of(partner.side).items()}
         for name, arena in self._arenas().items():
             found |= {f"arena/{name}/{key}": array for key, array in arena.arrays().items()}
         for name, generator in self._generators().items():
@@ -90,7 +84,6 @@ class DuelState:
 
     def _arenas(self) -> dict[str, Arena]:
         found = {side.name: arena for side, arena in zip(self.sides, self.arenas, strict=True)}
-        found |= {partner.name: partner.arena for partner in self.partners}
         return found | {f"exercise-{self.sides[number].name}": arena for number, arena in self.exercises.items()}
 
     def _generators(self) -> dict[str, torch.Generator]:
@@ -126,8 +119,6 @@ class DuelState:
     def restore_learners(self, arrays: Mapping[str, np.ndarray]) -> None:
         for side in self.sides:
             put_into(side, below(arrays, f"{side.name}/"))
-        for partner in self.partners:
-            put_into(partner.side, below(arrays, f"{partner.name}/"))
 
 
 def keep_in_ring(state: DuelState, number: int, is_turn_start: bool = False) -> None:
@@ -171,7 +162,6 @@ def initial_duel(config: Config) -> DuelState:
         sides=sides,
         arenas=arenas,
         exercises=exercises,
-        partners=make_partners(config, rivals),
         vault=Vault(),
         book=book,
         actions=torch_generator(seed, ACTIONS),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from holdfast.selfplay.arena import Arena
-from holdfast.selfplay.book import Book, TurnBook
+from holdfast.selfplay.book import TurnBook
 from holdfast.selfplay.cast import Player
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays
@@ -23,7 +23,7 @@ from holdfast.selfplay.rota import (
     switch_frozen,
     turn_rollouts,
 )
-from holdfast.selfplay.schedule import rollouts_until_change, span
+from holdfast.selfplay.schedule import rollouts_until_change
 from holdfast.selfplay.state import DuelState, keep_in_ring
 
 Event = Callable[..., None]
@@ -48,12 +48,11 @@ def begin_turn(state: DuelState, ladder: Ladder, event: Event) -> None:
         roles, reason, stage = (SECOND,), "warm start", "warm"
         length = -(-duel.warm_start_steps // rollout_steps(state.arenas[SECOND]))
     else:
-        (roles, reason), stage = _last_turn(book) or next_turn(duel, book.rota, steps), "play"
+        finish = Turn((FIRST,), "finish") if book.finish_at is not None else None
+        (roles, reason), stage = finish or next_turn(duel, book.rota, steps), "play"
         obstacles, shrink = ladder.has_obstacles(book.standing.level), 0.5**book.tally.halvings
         each = [turn_rollouts(duel, n, steps, rollout_steps(state.arenas[n]), obstacles, shrink) for n in roles]
         length = min(max(each), rollouts_until_change(state.config, book, state.scheduled) or max(each))
-        if reason == "sharpen":
-            length = span(state.config, book).end - state.scheduled
     book.turns += 1
     book.tally.in_turn = 0
     book.turn = TurnBook(
@@ -85,12 +84,6 @@ def begin_turn(state: DuelState, ladder: Ladder, event: Event) -> None:
     )
 
 
-def _last_turn(book: Book) -> Turn | None:
-    if book.finish_at is not None:
-        return Turn((FIRST,), "finish")
-    return None if book.sharpen_at is None else Turn((FIRST, SECOND), "sharpen")
-
-
 def rollout_steps(arena: Arena) -> int:
     return arena.batch.steps * arena.batch.rows
 
@@ -100,20 +93,13 @@ def prepare_side(state: DuelState, ladder: Ladder, number: int, restart: bool = 
     duel, side_book = state.config.duel, state.book.sides[number]
     assert state.book.turn is not None
     side_book.sight = state.book.turn.full_sight
-    players, seated = opponents(state, number), []
-    for arena in arenas_of(state, number):
-        seated += [f"{player.kind}:{player.name}" for player in arena.share_out(players)]
-        set_level(state, ladder, arena, side_book.sight, duel.mixed_level_ratio)
-        if restart or side_book.restart_next:
-            arena.restart()
+    arena = state.arenas[number]
+    seated = [f"{player.kind}:{player.name}" for player in arena.share_out(opponents(state, number))]
+    set_level(state, ladder, arena, side_book.sight, duel.mixed_level_ratio)
+    if restart or side_book.restart_next:
+        arena.restart()
     side_book.restart_next = False
     return list(dict.fromkeys(seated))
-
-
-def arenas_of(state: DuelState, number: int) -> list[Arena]:
-    """Where a role learns, and where its partners do."""
-    partners = state.partners if number == FIRST and not state.book.has_chosen else []
-    return [state.arenas[number], *(partner.arena for partner in partners)]
 
 
 def set_level(
@@ -128,7 +114,7 @@ def opponents(state: DuelState, number: int) -> list[tuple[Player, float, Arrays
     """Who a role meets, with the share of its episodes: the newest, earlier ones by measured results, scripts."""
     league, rival = state.config.league, state.sides[other(number)]
     side_book, rival_book = state.book.sides[number], state.book.sides[other(number)]
-    pool, newest = rival_book.pool, rival_book.stood or state.vault.freeze(rival)
+    pool, newest = rival_book.pool, state.vault.freeze(rival)
     mix = [*league.mix, 0.0, 0.0][:3]
     drawn = []
     if pool.members:
@@ -139,14 +125,7 @@ def opponents(state: DuelState, number: int) -> list[tuple[Player, float, Arrays
     cast = state.arenas[number].cast
     assert cast is not None
     scripts = [name for name in cast.scripts if name not in IDLE_SCRIPTS]
-    partners = state.partners if number == SECOND and not state.book.has_chosen else []
-    theirs = state.config.duel.partner_share if partners else 0.0  # of what the newest would have
-    found: list[tuple[Player, float, Arrays | None]] = [
-        (Player("newest", newest), mix[0] * (1.0 - theirs), state.vault.take(newest))
-    ]
-    for partner in partners:
-        name = state.vault.freeze(partner.side)
-        found.append((Player("partner", name), mix[0] * theirs / len(partners), state.vault.take(name)))
+    found: list[tuple[Player, float, Arrays | None]] = [(Player("newest", newest), mix[0], state.vault.take(newest))]
     if mix[1] > 0.0 and drawn:
         for member in drawn:
             found.append((Player("earlier", member.hash), mix[1] / len(drawn), state.vault.take(member.hash)))
@@ -179,12 +158,6 @@ def end_turn(state: DuelState, event: Event) -> None:
         switch_frozen(book.rota, steps)
         event("forced_switch", active=state.sides[book.rota.active].name)
     book.turn = None
-
-
-def won_by_first(book: Book) -> tuple[int, int]:
-    """Wins of the first role among the last duels of both arenas, and how many those are."""
-    first, second = (side.pulse.results for side in book.sides)
-    return sum(first) + len(second) - sum(second), len(first) + len(second)
 
 
 def note_outcomes(state: DuelState, number: int) -> dict[str, float]:

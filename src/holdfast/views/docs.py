@@ -10,7 +10,8 @@ from holdfast.config.options import OptionInfo, kind_name, options_of
 from holdfast.config.presets import presets, read_toml
 from holdfast.config.sections import SECTIONS
 from holdfast.runs.metrics import DUEL_METRICS, HEARTBEATS, METRICS, RESOURCES, TIMINGS, Metric
-from holdfast.worlds.registry import OURS, own_game, world_class
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import own_game, world_class
 
 MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
 

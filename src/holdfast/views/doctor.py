@@ -14,7 +14,8 @@ import numpy as np
 from holdfast.config.reading import load_config
 from holdfast.kit.errors import HoldfastError, UnknownName
 from holdfast.worlds.check import Proof, check_world
-from holdfast.worlds.registry import OURS, own_game
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import own_game
 
 
 def doctor(world: str | None, options: list[str], as_json: bool) -> int:

@@ -45,7 +45,6 @@ def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
         }
     every, rounds = config.evaluation.every, config.response.rounds if config.response.certify else 0
     learners = [role["agent_steps_per_iteration"] for role in roles.values()]
-    learners += config.duel.partners * learners[:1]
     return {
         "roles": roles,
         "agent_steps": sum(learners) * (iterations + rounds * round_length(config)),

@@ -9,15 +9,9 @@ from holdfast.kit.errors import UnknownName, WorldError, nearest
 from holdfast.worlds.api import World
 from holdfast.worlds.game import Game
 from holdfast.worlds.importing import import_path
+from holdfast.worlds.ours import OURS
 from holdfast.worlds.plugins import load_plugin, plugins
 from holdfast.worlds.workers.supervisor import Supervisor, is_supervised
-
-OURS = {
-    "template": "holdfast.worlds.template.world:Template",
-    "fish": "holdfast.games.fish.world.fish:Fish",
-    "pursuit": "holdfast.games.pursuit.world.pursuit:Pursuit",
-    "mario": "holdfast.games.mario.world.mario:Mario",
-}
 
 
 def _is_foreign_name(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.config.reading import load_config
+
 from holdfast.runs.rehearsals import rehearse_run
 from holdfast.views.terminal import Quiet
 

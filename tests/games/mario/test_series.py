@@ -106,9 +106,9 @@ def test_a_kept_policy_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_series_needs_stages_and_evaluations() -> None:
     for target, words, reason in (
-        ("template", ["--series.enabled", "true"], "no option series.enabled"),
+        ("template", ["--series.enabled", "true"], "is a section of world mario"),
         ("mario-levels", ["--evaluation.every", "0", "--world.rom", "own"], "evaluation.every must be"),
-        ("template", ["--series.rounds", "3"], "no option series.rounds"),
+        ("template", ["--series.rounds", "3"], "is a section of world mario"),
         ("mario-levels", ["--series.stages", '{"1-1": {"world.action": "simple"}}'], "stage 1-1"),
         ("mario-levels", ["--series.stages", '{"1-1": {"starts.backward": true}}'], "stage 1-1.*starts.explore"),
         ("mario-levels", ["--series.stages", '{"1-1": 3}'], "stage 1-1: must be a table"),

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-
 from holdfast.config.reading import load_config
+
 from holdfast.kit.timing import Clock
 from holdfast.learner.advantages import gae
 from holdfast.rollout.collect import collect

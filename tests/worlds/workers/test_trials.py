@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from holdfast.cli.main import run
+from holdfast.games.mario.backends.pools import RIGHT_ACTION, places
 from holdfast.kit.errors import ConfigError
 from holdfast.views.doctor_backends import summary_of
 from holdfast.worlds.workers.drills import drill
-from holdfast.worlds.workers.trials import RIGHT_ACTION, Trial, places
+from holdfast.worlds.workers.trials import Trial
 from tests.worlds.workers.places import living, markers, world
 
 GAME = "holdfast.games.mario.backends.nes_py:SuperMario"

@@ -17,7 +17,8 @@ import numpy as np
 from holdfast.kit.errors import HoldfastError, WorldError
 from holdfast.worlds.api import World
 from holdfast.worlds.gym import PLAYER, GymSettings
-from holdfast.worlds.registry import OURS, own_game
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import own_game
 from holdfast.worlds.workers.settings import WorkerSettings
 from holdfast.worlds.workers.supervisor import Supervisor
 from holdfast.worlds.workers.world import WorkerWorld
