@@ -205,8 +205,9 @@ CHANGES = st.fixed_dictionaries(
 def with_values(changes: dict[str, Any]) -> Config:
     config, _ = load_config("template")
     for name, value in changes.items():
-        section, _, key = name.partition(".")
-        config = dataclasses.replace(config, **{section: dataclasses.replace(getattr(config, section), **{key: value})})
+        section, field = name.partition(".")[0], KNOWN[name].attribute
+        changed = dataclasses.replace(getattr(config, section), **{field: value})
+        config = dataclasses.replace(config, **{section: changed})
     return config
 
 

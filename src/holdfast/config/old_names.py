@@ -1,4 +1,4 @@
-"""Options of earlier versions that are gone, so that their names are answered with what became of them.
+"""Options of earlier versions that are gone or have another name, so that they are answered with what became of them.
 
 A run of an earlier version wrote every option down. Those that had no effect there are dropped, so that it can still be
 read; with any other value the run could not go on as it was, and the option is named.
@@ -6,8 +6,13 @@ read; with any other value the run could not go on as it was, and the option is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any, NamedTuple
+
+from holdfast.curriculum.bytype import parse_by_type
+from holdfast.curriculum.gate_settings import PER_TYPE
+from holdfast.curriculum.pairs import number_text
+from holdfast.kit.errors import ConfigError
 
 
 class Gone(NamedTuple):
@@ -38,13 +43,69 @@ REMOVED: dict[str, Gone] = {
     "learner.entropy_schedule": Gone("0.2.0", "the entropy bonus falls linearly, see learner.entropy_share", "linear"),
 }
 
+RENAMED: dict[str, str] = {
+    "world.obstacles_least": "world.circles.least",
+    "world.circle_r_min": "world.circles.radius_min",
+    "world.circle_r_max": "world.circles.radius_max",
+    "world.circle_gap": "world.circles.gap",
+    "world.circles_seen": "world.circles.observed",
+    "world.allow_blind": "world.circles.allow_unobserved",
+    "world.distance_scale": "world.reward.distance",
+    "world.capture_bonus": "world.reward.capture",
+    "world.timeout_penalty": "world.reward.timeout",
+    "world.shaping": "world.reward.shaping",
+    "world.shaping_gamma": "world.reward.shaping_gamma",
+    "world.w_vis_pursuer": "world.reward.visibility",
+    "world.vis_rule": "world.reward.visibility_rule",
+    "world.w_search": "world.reward.search",
+    "world.t_stale": "world.reward.search_stale",
+    "world.w_occlusion": "world.reward.occlusion",
+    "world.use_visibility": "world.reward.hiding",
+    "world.visibility_weight": "world.reward.hiding_weight",
+    "world.survival_bonus": "world.reward.survival",
+    "world.w_obs_approach": "world.reward.approach",
+    "world.w_collision": "world.reward.collision",
+    "world.w_wall": "world.reward.wall",
+    "world.w_safety": "world.reward.safety",
+    "world.h_ref": "world.reward.safety_reference",
+    "world.w_cbf": "world.reward.unsafe",
+    "world.w_interv": "world.reward.intervention",
+    "world.allow_dominant": "world.reward.allow_dominant",
+    "world.dr_gain": "world.noise.gain",
+    "world.dr_delay": "world.noise.delay",
+    "world.dr_tau0": "world.noise.time_constant",
+    "world.dr_lidar_noise": "world.noise.lidar",
+    "world.dr_position_noise": "world.noise.position",
+    "world.dr_heading_noise": "world.noise.heading",
+    "world.dr_circle_shift": "world.noise.circles",
+    "world.cbf_decay": "world.safety.decay",
+    "world.cbf_w_v": "world.safety.speed_price",
+    "world.cbf_w_omega": "world.safety.turn_price",
+    "world.cbf_point": "world.safety.point",
+    "world.cbf_body": "world.safety.body",
+    "world.cbf_robot": "world.safety.robots",
+    "world.cbf_r_min": "world.safety.robots_gap",
+    "world.lidar_rays": "world.lidar.rays",
+    "world.lidar_range": "world.lidar.range",
+    "world.lidar_noise": "world.lidar.noise",
+    **{
+        f"adaptive.{channel}_{part}": f"adaptive.{channel}.{part}"
+        for channel in ("distance", "entropy", "lr")
+        for part in ("min", "max", "low", "high", "rate")
+    },
+}
+
 REMOVED_VALUES: dict[tuple[str, str], Gone] = {
     ("learner.lr_schedule", "quadratic"): Gone("0.2.0", "use linear or cosine, and learner.lr_restart to settle twice"),
 }
 
 
-def what_became_of(key: str, value: Any) -> str | None:
-    """Why an option, or this value of it, is no longer there; None if it never was or still is."""
+def what_became_of(key: str, value: Any, known: Collection[str]) -> str | None:
+    """Why an option, or this value of it, is no longer there or called otherwise; None if it never was or still is."""
+    if key not in known and RENAMED.get(key) in known:
+        return f"{key} is called {RENAMED[key]} since 0.2.0"
+    if _is_by_type(key):
+        return _as_a_table(key, value)
     found = REMOVED.get(key)
     if found is not None:
         return f"{key} was removed in {found.version}: {found.instead}"
@@ -52,10 +113,59 @@ def what_became_of(key: str, value: Any) -> str | None:
     return None if found is None else f"{key} = {value} was removed in {found.version}: {found.instead}"
 
 
-def renewed(table: dict[str, Any], sections: Iterable[str]) -> dict[str, Any]:
-    """A configuration of 0.1 in today's words: sections of other games go, as they never acted."""
+def renewed(table: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """A configuration of 0.1 in today's words: names that changed, and without sections of other games."""
+    sections = {key.partition(".")[0] for key in known}
     kept = {name: value for name, value in table.items() if name not in OF_GAMES or name in sections}
-    return without_idle(_series_by_full_names(kept))
+    found = without_idle(_series_by_full_names(kept))
+    return {
+        name: _renewed_section(name, content, known) if isinstance(content, dict) else content
+        for name, content in found.items()
+    }
+
+
+def _renewed_section(section: str, content: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in content.items():
+        key = f"{section}.{name}"
+        if _is_by_type(key):
+            for kind, number in parse_by_type(str(value), key).items():
+                _put(found, f"by_type.{kind}.{_per_type_key(key)}", number)
+        elif key not in known and RENAMED.get(key) in known:
+            _put(found, RENAMED[key].removeprefix(f"{section}."), value)
+        elif key == "evaluation.world" and isinstance(value, dict):
+            found[name] = _renewed_section("world", value, known)
+        else:
+            found[name] = value
+    return found
+
+
+def _put(table: dict[str, Any], name: str, value: Any) -> None:
+    *tables, last = name.split(".")
+    for one in tables:
+        table = table.setdefault(one, {})
+    table[last] = value
+
+
+def _is_by_type(key: str) -> bool:
+    """Whether this was one of the gate's texts `type:value,…`."""
+    return key.startswith("gate.") and key.endswith("_by_type") and _per_type_key(key) in PER_TYPE
+
+
+def _per_type_key(key: str) -> str:
+    return key.removeprefix("gate.").removesuffix("_by_type")
+
+
+def _as_a_table(key: str, value: Any) -> str:
+    """How values by type are written today."""
+    try:
+        values = parse_by_type(str(value), key)
+    except ConfigError:
+        values = {}
+    name = _per_type_key(key)
+    pairs = values.items() or [("TYPE", "VALUE")]
+    now = ", ".join(f"gate.by_type.{kind}.{name} = {number_text(number)}" for kind, number in pairs)
+    return f"{key} is a table since 0.2.0: {now}"
 
 
 def _series_by_full_names(table: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from holdfast.config.options import MORE_THAN_0, OptionInfo, option, options_of
+from holdfast.config.options import MORE_THAN_0, OptionInfo, flattened, nested, option, options_of
 from holdfast.curriculum.adaptive import AdaptiveSettings
 from holdfast.curriculum.deck_spec import DeckSettings
 from holdfast.curriculum.gate_settings import GateSettings
@@ -290,7 +290,9 @@ class Config:
     @property
     def evaluation_world(self) -> Any:
         """The settings evaluations are played under."""
-        return dataclasses.replace(self.world, **self.evaluation.world)
+        known = {info.name: info.attribute for info in options_of(type(self.world))}
+        changed = {known[name]: value for name, value in flattened(self.evaluation.world, known)}
+        return dataclasses.replace(self.world, **changed)
 
 
 SECTIONS: dict[str, type] = {
@@ -341,8 +343,8 @@ def flat(config: Config) -> dict[str, Any]:
     """Every option's value by its dotted name."""
     table = {"world.name": config.world_name}
     for section, settings in values_of(config).items():
-        for item in dataclasses.fields(settings):
-            table[f"{section}.{item.name}"] = getattr(settings, item.name)
+        for info in options_of(type(settings)):
+            table[f"{section}.{info.name}"] = getattr(settings, info.attribute)
     return table
 
 
@@ -350,7 +352,8 @@ def to_json(config: Config) -> dict[str, Any]:
     """For the run folder; `reading.from_json` reads it back."""
     table: dict[str, Any] = {"format": FORMAT}
     for section, settings in values_of(config).items():
-        table[section] = dataclasses.asdict(settings)
+        values = dataclasses.asdict(settings)
+        table[section] = nested({info.name: values[info.attribute] for info in options_of(type(settings))})
     table["world"] = {"name": config.world_name, **table["world"]}
     return table
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from holdfast.config.options import option
 from holdfast.kit.errors import ConfigError
@@ -19,6 +20,8 @@ CHANNELS = ("distance", "entropy", "lr")
 @dataclass(frozen=True)
 class AdaptiveSettings:
     """Values that grow while few lanes make new ground and shrink while many do; on where both bounds are set."""
+
+    tables: ClassVar = CHANNELS
 
     window: int = option(50, "iterations whose share of lanes with new ground is averaged", low=10)
     distance_min: float | None = option(None, "least pay for a pixel; none: it does not adapt", low=0.0)

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from holdfast.config.options import OptionInfo, kind_name, options_of
-from holdfast.config.presets import presets, read_toml
+from holdfast.config.catalogue import catalogue
+from holdfast.config.options import OptionInfo, flattened, kind_name, options_of
+from holdfast.config.presets import presets, read_preset, read_toml
 from holdfast.config.sections import SECTIONS
 from holdfast.runs.metrics import DUEL_METRICS, HEARTBEATS, METRICS, RESOURCES, TIMINGS, Metric
 from holdfast.worlds.ours import OURS
@@ -63,11 +64,14 @@ def _meaning(info: OptionInfo) -> str:
 
 
 def _presets() -> str:
+    names = {entry.name for entry in catalogue()}
     lines = ["## Presets", "", "| preset | world | what it changes |", "|---|---|---|"]
     for name, path in sorted(presets().items()):
-        table = read_toml(path)
-        changed = [f"`{section}.{key}`" for section, keys in table.items() for key in keys if key != "name"]
-        lines.append(f"| `{name}` | {table['world']['name']} | {', '.join(changed)} |")
+        own, whole = read_toml(path), read_preset(path)
+        base = f"`{own.pop('base')}` and " if "base" in own else ""
+        keys = (key for key, _ in flattened(own, names))
+        changed = ", ".join(f"`{key}`" for key in keys if key != "world.name")
+        lines.append(f"| `{name}` | {whole['world']['name']} | {base}{changed} |")
     return "\n".join(lines)
 
 

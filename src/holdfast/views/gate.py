@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -16,7 +15,7 @@ from holdfast.curriculum.feasible import require_gate
 from holdfast.curriculum.findings import Finding, Report
 from holdfast.curriculum.gate_changes import change_gate
 from holdfast.curriculum.gate_check import check_gate
-from holdfast.curriculum.gate_settings import GateSettings
+from holdfast.curriculum.gate_settings import GateSettings, gate_values
 from holdfast.curriculum.record import Record, read_records
 from holdfast.curriculum.whatif import Timeline, replay, short
 from holdfast.kit.errors import ConfigError, RunFolderError
@@ -89,14 +88,13 @@ def recorded(run: Run) -> tuple[Record, ...]:
 
 def _named_types(gate: GateSettings) -> set[str]:
     """Types that the run's own options name: it was allowed to, so they exist."""
-    from holdfast.curriculum.bytype import parse_by_type
-
-    return {kind for name, text in asdict(gate).items() if name.endswith("_by_type") for kind in parse_by_type(text)}
+    return set(gate.by_type)
 
 
 def _changes(before: GateSettings, after: GateSettings) -> dict[str, Any]:
-    old, new = asdict(before), asdict(after)
-    found = {f"gate.{name}": [old[name], new[name]] for name in old if old[name] != new[name]}
+    old, new = gate_values(before), gate_values(after)
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    found = {f"gate.{name}": [old.get(name), new.get(name)] for name in names}
     if not found:
         raise ConfigError(["--set changes nothing: every value given is the run's own"])
     return found

@@ -181,7 +181,7 @@ def test_every_lane_gets_the_items_of_its_place_and_a_share_of_resets_deals() ->
         ({"schedule.phases": "4:2,9:4"}, "world.fish = 8 is the room there is"),
         ({"schedule.phases": "4:2"}, "2 iterations, but run.iterations is 6"),
         ({"deck.stages": "x:light.json"}, "deck.stages: stage 1"),
-        ({"gate.success_p10_by_type": "ne:5"}, "gate.success_p10_by_type"),
+        ({"gate.by_type.ne.success_p10": "5"}, "gate.by_type"),
         ({"gate.enabled": "false"}, "has no effect while gate.enabled is false"),
         ({"density.targets": "0,0,0"}, "density.targets has no effect while world.reward is survive"),
         ({"harvest.enabled": "false"}, "harvest needs harvest.enabled = true"),
