@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
 from holdfast.runs.folder import command_line, create_run
 from holdfast.train import train
-from holdfast.views.dry_run import spec_of
+from holdfast.views.dry_run import checked_spec
 from holdfast.views.judge import Film, film, find_policy
 from holdfast.views.report import write_report
 from holdfast.views.terminal import make_watch
@@ -16,7 +15,7 @@ from holdfast.worlds.ours import DEMO
 def demo(options: list[str], quiet: bool) -> int:
     """The main job from start to finish; the exit status of its run."""
     config, explicit = load_config(DEMO, options)
-    check_against_world(config, explicit, spec_of(config))
+    checked_spec(config, explicit)
     run = create_run(config, DEMO, command_line())
     result = train(config, run, make_watch(quiet))
     run.unlock()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from holdfast import __version__
 from holdfast.cli import words as cli_words
+from holdfast.config.foreign_names import VERBS as known_as
 from holdfast.kit.errors import ConfigError, HoldfastError, nearest
 
 EPILOG = """examples:
@@ -24,7 +25,7 @@ EPILOG = """examples:
   holdfast resume first                       goes on; the end is the same as if it had never stopped
   holdfast train fish --dry-run               what would happen, and nothing else
 
-Every option of docs/config.md can be set with --section.key value, names in full.
+Any option can be set with --section.key value, names in full; `holdfast options WORD` finds and explains them.
 Exit status: 0 done, 1 failed, 2 bad input, 130/143 interrupted (state saved)."""
 
 
@@ -65,7 +66,9 @@ def run(words: list[str]) -> int:
         words = [*own, *words[2:]]  # verbs of their own: `doctor` alone takes options with free values
     first = next((word for word in words if not word.startswith("-")), None)
     if first is not None and first not in VERBS:
-        raise ConfigError([f"no verb {first!r}{nearest(first, list(VERBS))}; there are {', '.join(VERBS)}"])
+        known = list(VERBS)
+        meant = f" (did you mean {known_as[first]}?)" if first in known_as else nearest(first, known)
+        raise ConfigError([f"no verb {first!r}{meant}; there are {', '.join(known)}"])
     namespace, rest = parser.parse_known_args(words)
     if namespace.verb is None:
         parser.print_help()
@@ -100,14 +103,18 @@ def make_parser() -> cli_words.Parser:
 
 
 def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.config.checks import check_against_world
     from holdfast.config.reading import load_config
+    from holdfast.config.total_steps import with_total_steps
     from holdfast.runs.first_weights import check_first_weights
-    from holdfast.views.dry_run import spec_of
+    from holdfast.views.dry_run import checked_spec, spec_of
+    from holdfast.worlds.registry import known_spec
 
     config, explicit = load_config(arguments.target, options)
-    spec = spec_of(config)
-    check_against_world(config, explicit, spec)
+    if arguments.total_steps is not None:
+        spec = known_spec(config) or spec_of(config)
+        config, told = with_total_steps(config, spec, arguments.total_steps, options)
+        print(told, file=sys.stderr if arguments.json else sys.stdout)
+    spec = checked_spec(config, explicit)
     check_first_weights(config, spec)
     if arguments.dry_run:
         from holdfast.views.dry_run import dry_run
@@ -169,6 +176,12 @@ def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -
         print(json.dumps({"run": str(run.folder), **result.as_json()}))
     status: int = result.exit_status
     return status
+
+
+def options_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.options import show_options
+
+    return show_options(arguments.word, arguments.json)
 
 
 def demo_verb(arguments: argparse.Namespace, options: list[str]) -> int:
@@ -351,6 +364,9 @@ VERBS = {
     ),
     "play": Verb(
         "film an episode of a run's policy, or a NES program: play rom FILE --inputs SCRIPT", cli_words.play, play_verb
+    ),
+    "options": Verb(
+        "explain an option, list a section's options, or find a word in their help", cli_words.options, options_verb
     ),
     "rehearse": Verb(
         "play a run in miniature: every feature it enables must fire",

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from holdfast.config.foreign_names import environment_hint
 from holdfast.kit.errors import ConfigError, UnknownName, nearest
 from holdfast.worlds.plugins import folders
 
@@ -83,7 +84,7 @@ def find_target(target: str) -> tuple[dict[str, Any], str]:
     if target in worlds or ":" in target:
         return {"world": {"name": target}}, target
     raise UnknownName(
-        f"no preset {target!r}{nearest(target, [*known, *worlds])}; there are "
+        f"no preset {target!r}{environment_hint(target) or nearest(target, [*known, *worlds])}; there are "
         f"{', '.join(sorted({*known, *worlds}))}; "
         "a .toml file, gym:ID or module:Class will do as well"
     )

@@ -9,12 +9,13 @@ import copy
 import dataclasses
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from holdfast.config.checks import without_effect
+from holdfast.config.foreign_names import hint
 from holdfast.config.old_names import renewed, what_became_of
-from holdfast.config.options import flattened, from_text, from_toml, is_table, kind_name, out_of_bounds
+from holdfast.config.options import allows, flattened, from_text, from_toml, is_table, kind_name, out_of_bounds
 from holdfast.config.presets import find_target
 from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
 from holdfast.kit.errors import ConfigError, nearest
@@ -38,7 +39,7 @@ def parse_overrides(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
         key, equals, value = word[2:].partition("=")
         if not equals:
             if not waiting or waiting[0].startswith("--"):
-                problems.append(f"--{key}: no value given")
+                problems.append(f"--{key}: no value given{hint(key)}")
                 continue
             value = waiting.pop(0)
         key = SHORT.get(key, key)
@@ -58,7 +59,7 @@ class _Reader:
         self.problems: list[str] = []
 
     def unknown(self, key: str, where: str) -> None:
-        answer = _belongs(key) or nearest(key, list(self.known))
+        answer = _belongs(key) or hint(key, self.known) or nearest(key, list(self.known))
         self.problems.append(f"{where}: no option {key}{answer}")
 
     def take(self, key: str, value: Any, where: str, is_text: bool) -> None:
@@ -194,6 +195,8 @@ def _read(
     reader.take_table(renewed(table, reader.known) if complete else table, where)
     for key, text in texts.items():
         reader.take(key, text, "command line", is_text=True)
+    if not complete:
+        _drop_switched_off(reader, frozenset(texts))
     explicit = frozenset(texts) & reader.known.keys() if complete else frozenset(reader.values)
     for switch, implied in world.game.implied.items():
         if reader.values.get(switch):
@@ -222,6 +225,25 @@ def _chosen_for_workers(explicit: frozenset[str], texts: dict[str, str]) -> froz
 def _given(table: dict[str, Any], section: str, key: str) -> Any:
     found = table.get(section)
     return found.get(key) if isinstance(found, dict) else None
+
+
+def _drop_switched_off(reader: _Reader, typed: frozenset[str]) -> None:
+    """What a preset sets for a part that the command line switches off goes with it."""
+    decided = set(typed)
+    while True:
+        idle = [key for key in reader.values if key not in typed and _is_switched_off(reader, key, decided)]
+        if not idle:
+            return
+        for key in idle:
+            del reader.values[key]
+        decided |= set(idle)  # back to their defaults, and what depends on them follows
+
+
+def _is_switched_off(reader: _Reader, key: str, decided: Collection[str]) -> bool:
+    only = reader.known[key].only
+    if only is None or only[0] not in decided or only[0] not in reader.known:
+        return False
+    return not allows(only[1], reader.values.get(only[0], reader.known[only[0]].default))
 
 
 def _overruled(reader: _Reader, typed: frozenset[str]) -> frozenset[str]:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple, get_args
 
-from holdfast.config.options import option
+from holdfast.config.options import GIVEN, option
 from holdfast.curriculum.bytype import type_name
 from holdfast.curriculum.pairs import finite_number, number_text, whole_number
 from holdfast.kit.errors import ConfigError, nearest
 
+DECK = ("deck.stages", GIVEN)
 Apply = Literal["post_roll", "pre_roll"]
 KEYS = ["type", "label", "apply", "scale_speed"]
 DEFAULT_TYPE = "main"
@@ -31,14 +32,16 @@ class DeckSettings:
     stages: str = option(
         "", "N:path[|type=…|label=…|apply=…|scale_speed=…];… deals per school from each file; @harvest: the run's own"
     )
-    share: float = option(0.25, "probability that a reset deals from the deck", low=0.0, high=1.0)
+    share: float = option(0.25, "probability that a reset deals from the deck", low=0.0, high=1.0, only=DECK)
     on_empty: Literal["spawn", "cycle", "stop"] = option(
-        "spawn", "when all is dealt: spawn as usual, begin again, or stop"
+        "spawn", "when all is dealt: spawn as usual, begin again, or stop", only=DECK
     )
     force_reset_steps: int = option(0, "cut training episodes after this many steps; 0 = off", low=0)
-    warn_ratio: float = option(0.7, "warn once this share of the deck or less is left", low=0.0, high=1.0)
-    warn_patience: int = option(2, "iterations in a row before the warning", low=1)
-    min_reinjections: str = option("", "type:count,… how often a type must come back after another was dealt")
+    warn_ratio: float = option(0.7, "warn once this share of the deck or less is left", low=0.0, high=1.0, only=DECK)
+    warn_patience: int = option(2, "iterations in a row before the warning", low=1, only=DECK)
+    min_reinjections: str = option(
+        "", "type:count,… how often a type must come back after another was dealt", only=DECK
+    )
     replay_count: int = option(
         2, "worst episodes of each evaluation to keep: tracks to film, beginnings as a deck", low=0, free=True
     )

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from holdfast.config.options import option
 
+GATE = ("gate.enabled", (True,))
 Controls = Literal["density", "schedule", "none"]
 BY_TYPE = "by_type"
 
@@ -21,32 +22,46 @@ class GateSettings:
     """When the curriculum may move on, and when it must go back."""
 
     enabled: bool = option(False, "judge every evaluation by this gate; its levels hold the curriculum back")
-    accept_infeasible: bool = option(False, "train even when the check before the run finds that it cannot open")
-    controls: Controls = option("density", "what a level holds back: density cost, the whole schedule, or nothing")
-    phase_allowance: tuple[int, ...] = option((4, 5, 6), "phase limit of each level, from level 0", low=1)
-    lock_iteration: int = option(0, "no advance at evaluations up to this iteration", low=0)
-    required_successes: int = option(1, "consecutive successes to advance", low=1)
-    freeze_iterations: int = option(4, "iterations without progress after a failure or an advance", low=0)
-    success_freeze_iterations: int = option(1, "iterations without progress after a success", low=0)
+    accept_infeasible: bool = option(
+        False, "train even when the check before the run finds that it cannot open", only=GATE
+    )
+    controls: Controls = option(
+        "density", "what a level holds back: density cost, the whole schedule, or nothing", only=GATE
+    )
+    phase_allowance: tuple[int, ...] = option((4, 5, 6), "phase limit of each level, from level 0", low=1, only=GATE)
+    lock_iteration: int = option(0, "no advance at evaluations up to this iteration", low=0, only=GATE)
+    required_successes: int = option(1, "consecutive successes to advance", low=1, only=GATE)
+    freeze_iterations: int = option(4, "iterations without progress after a failure or an advance", low=0, only=GATE)
+    success_freeze_iterations: int = option(1, "iterations without progress after a success", low=0, only=GATE)
 
-    success_step_one: int | None = option(None, "most deaths in the first step", low=0)
-    success_step_one_ratio: float | None = option(None, "largest share dead in the first step", low=0.0, high=1.0)
-    success_avoidable_step_one: int | None = option(None, "most first-step deaths beyond the unavoidable ones", low=0)
-    success_avoidable_step_one_ratio: float | None = option(None, "the same as a share of fish", low=0.0, high=1.0)
-    success_early_death: float | None = option(0.10, "largest share dead before step 100", low=0.0, high=1.0)
-    success_early_death_window: int = option(2, "evaluations in the median of early deaths", low=1)
-    success_p10: float | None = option(120.0, "least median of death_p10", low=0.0)
-    success_p10_window: int = option(4, "evaluations in the median of death_p10", low=1)
-    success_min_final: float | None = option(None, "least survival of the worst episode", low=0.0, high=1.0)
+    success_step_one: int | None = option(None, "most deaths in the first step", low=0, only=GATE)
+    success_step_one_ratio: float | None = option(
+        None, "largest share dead in the first step", low=0.0, high=1.0, only=GATE
+    )
+    success_avoidable_step_one: int | None = option(
+        None, "most first-step deaths beyond the unavoidable ones", low=0, only=GATE
+    )
+    success_avoidable_step_one_ratio: float | None = option(
+        None, "the same as a share of fish", low=0.0, high=1.0, only=GATE
+    )
+    success_early_death: float | None = option(0.10, "largest share dead before step 100", low=0.0, high=1.0, only=GATE)
+    success_early_death_window: int = option(2, "evaluations in the median of early deaths", low=1, only=GATE)
+    success_p10: float | None = option(120.0, "least median of death_p10", low=0.0, only=GATE)
+    success_p10_window: int = option(4, "evaluations in the median of death_p10", low=1, only=GATE)
+    success_min_final: float | None = option(None, "least survival of the worst episode", low=0.0, high=1.0, only=GATE)
 
-    failure_p10: float | None = option(95.0, "a failure if death_p10 is below", low=0.0)
-    failure_min_final: float | None = option(0.5, "a failure if the worst survival is below", low=0.0, high=1.0)
-    failure_tolerance: int = option(2, "consecutive failures that lead to a rollback", low=1)
+    failure_p10: float | None = option(95.0, "a failure if death_p10 is below", low=0.0, only=GATE)
+    failure_min_final: float | None = option(
+        0.5, "a failure if the worst survival is below", low=0.0, high=1.0, only=GATE
+    )
+    failure_tolerance: int = option(2, "consecutive failures that lead to a rollback", low=1, only=GATE)
     by_type: dict[str, Any] = option(
-        {}, "thresholds, windows and tolerances of single deck types: a table of these options' names for each type"
+        {},
+        "thresholds, windows and tolerances of single deck types: a table of these options' names for each type",
+        only=GATE,
     )
     median_fallback: Literal["none", "p10", "early_death", "both"] = option(
-        "none", "medians that may use the samples of all types while those of the type are too few"
+        "none", "medians that may use the samples of all types while those of the type are too few", only=GATE
     )
 
     @property

@@ -8,7 +8,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
 from holdfast.config.sections import Config
 from holdfast.curriculum.feasible import require_gate
@@ -21,7 +20,7 @@ from holdfast.curriculum.whatif import Timeline, replay, short
 from holdfast.kit.errors import ConfigError, RunFolderError
 from holdfast.runs.folder import Run
 from holdfast.runs.reopen import config_of
-from holdfast.views.dry_run import spec_of
+from holdfast.views.dry_run import checked_spec
 
 DECISIONS = "gate_debug.jsonl"
 COLOURS = {"infeasible": "bold red", "unreachable": "red", "dead": "yellow", "warn": "cyan"}
@@ -30,7 +29,7 @@ COLOURS = {"infeasible": "bold red", "unreachable": "red", "dead": "yellow", "wa
 def gate_check(target: str, options: list[str], as_json: bool) -> int:
     """0 when the gate can open, 1 when it cannot."""
     config, explicit = load_config(target, options)
-    check_against_world(config, explicit, spec_of(config))
+    checked_spec(config, explicit)
     report = require_gate(config)
     if as_json:
         print(json.dumps({"target": target, **report.to_json()}))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from holdfast.kit.errors import UnknownName, WorldError, nearest
-from holdfast.worlds.api import World
+from holdfast.worlds.api import World, WorldSpec
 from holdfast.worlds.game import Game
 from holdfast.worlds.importing import import_path
 from holdfast.worlds.ours import OURS
@@ -69,6 +69,13 @@ def game_of(config: Any) -> Game:
     """What the world of a configuration brings beside itself."""
     foreign = is_supervised(config.world) and ":" in config.world_name
     return world_class(config.world_name, foreign).game
+
+
+def known_spec(config: Any) -> WorldSpec | None:
+    """The spec of a configuration's world where it is known without making the world."""
+    if is_supervised(config.world):
+        return None
+    return world_class(config.world_name).spec_for(config.world)
 
 
 def light(settings: Any) -> Any:

@@ -5,22 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.config.options import option
+from holdfast.config.options import GIVEN, option
 from holdfast.curriculum.pairs import finite_number, number_text, parse_pairs, whole_number
 from holdfast.curriculum.schedule import Schedule
 from holdfast.kit.errors import ConfigError
+
+PHASES = ("schedule.phases", GIVEN)
 
 
 @dataclass(frozen=True)
 class BoostSettings:
     """The escape boost, in units of the fish's largest speed."""
 
-    speed: float = option(0.75, "boost of phases not named in phase_speeds", low=0.0, high=1.0)
-    phase_speeds: str = option("", "PHASE:SPEED,…")
-    phase_floors: str = option("", "PHASE:SPEED,… the least a phase's boost may be")
-    density_caps: str = option("", "DENSITY:SPEED,… the most it may be from this density coefficient on")
+    speed: float = option(0.75, "boost of phases not named in phase_speeds", low=0.0, high=1.0, only=PHASES)
+    phase_speeds: str = option("", "PHASE:SPEED,…", only=PHASES)
+    phase_floors: str = option("", "PHASE:SPEED,… the least a phase's boost may be", only=PHASES)
+    density_caps: str = option("", "DENSITY:SPEED,… the most it may be from this density coefficient on", only=PHASES)
     in_evaluations: Literal["fixed", "current"] = option(
-        "fixed", "evaluate under evaluation.world's boost, or under the phase's own, which compares badly over time"
+        "fixed",
+        "evaluate under evaluation.world's boost, or under the phase's own, which compares badly over time",
+        only=PHASES,
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.config.options import option
+from holdfast.config.options import GIVEN, option
 from holdfast.curriculum.schedule import Schedule
+
+PHASES = ("schedule.phases", GIVEN)
 
 
 @dataclass(frozen=True)
@@ -13,14 +15,16 @@ class DensitySettings:
     """Density coefficient per phase; only matters with the classic reward."""
 
     targets: tuple[float, ...] = option(
-        (), "coefficient of each phase; empty: world.density_coef throughout", low=0.0, high=100.0
+        (), "coefficient of each phase; empty: world.density_coef throughout", low=0.0, high=100.0, only=PHASES
     )
-    ramp_phases: tuple[int, ...] = option((), "phases that rise from the target before to their own", low=1)
+    ramp_phases: tuple[int, ...] = option(
+        (), "phases that rise from the target before to their own", low=1, only=PHASES
+    )
     plateaus: tuple[int, ...] = option(
-        (), "iterations a ramp phase stays at the target before, for each phase; empty: none", low=0
+        (), "iterations a ramp phase stays at the target before, for each phase; empty: none", low=0, only=PHASES
     )
-    lock_value: float = option(0.04, "most the coefficient may be until lock_until", low=0.0, high=100.0)
-    lock_until: int = option(0, "last iteration of the lock; 0 = no lock", low=0)
+    lock_value: float = option(0.04, "most the coefficient may be until lock_until", low=0.0, high=100.0, only=PHASES)
+    lock_until: int = option(0, "last iteration of the lock; 0 = no lock", low=0, only=PHASES)
 
 
 def density_coefficient(settings: DensitySettings, schedule: Schedule, iteration: int, phase_limit: int) -> float:

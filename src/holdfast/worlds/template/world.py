@@ -55,6 +55,10 @@ class Template(ArrayWorld):
             self._begin(np.empty(0, np.int64))
             self.step({"player": np.empty((0, 1), np.int64)})
 
+    @classmethod
+    def spec_for(cls, settings: TrackSettings) -> WorldSpec:
+        return track_spec(settings)
+
     def _begin(self, lanes: np.ndarray) -> None:
         use_threads(self.threads)
         rules.begin(self.clock, self.state, self.player, lanes)

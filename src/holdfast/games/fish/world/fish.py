@@ -141,6 +141,10 @@ class Fish(ArrayWorld):
             self._begin(np.empty(0, np.int64))
             self.step({"fish": np.empty((0, settings.fish), np.int64)})
 
+    @classmethod
+    def spec_for(cls, settings: FishSettings) -> WorldSpec:
+        return fish_spec(settings)
+
     def _begin(self, lanes: np.ndarray) -> None:
         rules.begin(self.clock, self.state, self.fish, self.rules, lanes)
 
