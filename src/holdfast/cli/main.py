@@ -41,6 +41,7 @@ class Verb(NamedTuple):
     meaning: str
     words: Callable[[cli_words.Parser], None]  # adds what it understands
     call: Call
+    example: str  # a command line that works
     takes_options: bool = False  # any --section.key of a configuration
 
 
@@ -96,7 +97,11 @@ def make_parser() -> cli_words.Parser:
     parser.add_argument("--version", action="version", version=f"holdfast {__version__}")
     subparsers = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=cli_words.Parser)
     for name, verb in VERBS.items():
-        one = subparsers.add_parser(name, help=verb.meaning, description=verb.meaning)
+        any_option = (
+            "any --section.key value of the configuration: see holdfast options\n\n" if verb.takes_options else ""
+        )
+        epilog = f"{any_option}example:\n  holdfast {verb.example}"
+        one = subparsers.add_parser(name, help=verb.meaning, description=verb.meaning, epilog=epilog)
         one.set_defaults(call=verb.call, takes_options=verb.takes_options)
         verb.words(one)
     return parser
@@ -338,6 +343,13 @@ def doctor_game_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return doctor_game(arguments.game, arguments.rom, arguments.json)
 
 
+def completion_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.completion import script, words_of
+
+    print(script(arguments.shell, words_of(make_parser())), end="")
+    return 0
+
+
 def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.bench import bench
 
@@ -350,64 +362,116 @@ def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 VERBS = {
     "train": Verb(
-        "train a preset, a .toml file, or a world by its name", cli_words.train, train_verb, takes_options=True
+        "train a preset, a .toml file, or a world by its name",
+        cli_words.train,
+        train_verb,
+        "train fish --learner.lr 1e-3 --run.name first",
+        takes_options=True,
     ),
     "demo": Verb(
         "train the school of fish, film one episode and write the report: two minutes",
         cli_words.demo,
         demo_verb,
+        "demo --run.seed 7",
         takes_options=True,
     ),
-    "resume": Verb("go on with a run from its last checkpoint", cli_words.resume, resume_verb, takes_options=True),
+    "resume": Verb(
+        "go on with a run from its last checkpoint", cli_words.resume, resume_verb, "resume first", takes_options=True
+    ),
     "evaluate": Verb(
-        "judge a run's policy beside the yardsticks, on held-out seeds", cli_words.evaluate, evaluate_verb
+        "judge a run's policy beside the yardsticks, on held-out seeds",
+        cli_words.evaluate,
+        evaluate_verb,
+        "evaluate first --episodes 200",
     ),
     "play": Verb(
-        "film an episode of a run's policy, or a NES program: play rom FILE --inputs SCRIPT", cli_words.play, play_verb
+        "film an episode of a run's policy, or a NES program: play rom FILE --inputs SCRIPT",
+        cli_words.play,
+        play_verb,
+        "play first --video first.mp4",
     ),
     "options": Verb(
-        "explain an option, list a section's options, or find a word in their help", cli_words.options, options_verb
+        "explain an option, list a section's options, or find a word in their help",
+        cli_words.options,
+        options_verb,
+        "options learner.lr",
     ),
     "rehearse": Verb(
         "play a run in miniature: every feature it enables must fire",
         cli_words.rehearse,
         rehearse_verb,
+        "rehearse fish",
         takes_options=True,
     ),
     "gate": Verb(
         "check TARGET: can its gate open at all? what-if RUN: what would another gate say?",
         cli_words.gate,
         gate_verb,
+        "gate check fish --gate.success_p10 450",
         takes_options=True,
     ),
-    "watch": Verb("follow a run that is going on or over, by reading its folder only", cli_words.watch, watch_verb),
+    "watch": Verb(
+        "follow a run that is going on or over, by reading its folder only",
+        cli_words.watch,
+        watch_verb,
+        "watch first --once",
+    ),
     "checkpoint": Verb(
-        "inspect, verify, prune or backfill the checkpoints of a run or folder", cli_words.checkpoint, checkpoint_verb
+        "inspect, verify, prune or backfill the checkpoints of a run or folder",
+        cli_words.checkpoint,
+        checkpoint_verb,
+        "checkpoint verify first",
     ),
     "exploit": Verb(
-        "best responses against a run's frozen roles: how far can they be beaten?", cli_words.exploit, exploit_verb
+        "best responses against a run's frozen roles: how far can they be beaten?",
+        cli_words.exploit,
+        exploit_verb,
+        "exploit pursuit-1 --role evader",
     ),
     "crossplay": Verb(
-        "who beats whom over the milestones of runs, as a matrix and a picture", cli_words.crossplay, crossplay_verb
+        "who beats whom over the milestones of runs, as a matrix and a picture",
+        cli_words.crossplay,
+        crossplay_verb,
+        "crossplay pursuit-1 pursuit-2",
     ),
-    "report": Verb("write a run's report.html", cli_words.report, report_verb),
-    "runs": Verb("list the runs", cli_words.runs, runs_verb),
+    "report": Verb("write a run's report.html", cli_words.report, report_verb, "report first"),
+    "runs": Verb("list the runs", cli_words.runs, runs_verb, "runs --json"),
     "doctor": Verb(
         "prove that the installation, a world, the NES (doctor nes), workers (doctor backends) or a game "
         "(doctor GAME) keep their promises",
         cli_words.doctor,
         doctor_verb,
+        "doctor --world my_module:Mine",
         takes_options=True,
     ),
     "doctor-backends": Verb(
-        "build, reset, step and close pools of environments again and again", cli_words.doctor_backends, backends_verb
+        "build, reset, step and close pools of environments again and again",
+        cli_words.doctor_backends,
+        backends_verb,
+        "doctor backends --only console --trials 5",
     ),
-    "doctor-nes": Verb("prove that the console is right on this machine", cli_words.doctor_nes, doctor_nes_verb),
+    "doctor-nes": Verb(
+        "prove that the console is right on this machine", cli_words.doctor_nes, doctor_nes_verb, "doctor nes"
+    ),
     "deck": Verb(
-        "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", cli_words.deck, deck_verb
+        "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?",
+        cli_words.deck,
+        deck_verb,
+        "deck show runs/first/decks/iteration-10.deck",
     ),
-    "doctor-game": Verb("prove that a game is read right on this machine", cli_words.doctor_game, doctor_game_verb),
-    "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb),
+    "doctor-game": Verb(
+        "prove that a game is read right on this machine",
+        cli_words.doctor_game,
+        doctor_game_verb,
+        "doctor mario --rom own",
+    ),
+    "completion": Verb(
+        "print a script that completes verbs, presets and options in your shell: bash, zsh or fish",
+        cli_words.completion,
+        completion_verb,
+        "completion bash > ~/.holdfast.bash",
+    ),
+    "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb, "bench train"),
 }
 
 

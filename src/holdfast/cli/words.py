@@ -201,6 +201,10 @@ def bench(verb: Parser) -> None:
     verb.add_argument("--blocks", action="store_true", help="also with the ROM's own hot code compiled")
 
 
+def completion(verb: Parser) -> None:
+    verb.add_argument("shell", choices=["bash", "zsh", "fish"], help="source <(holdfast completion bash)")
+
+
 def deck(verb: Parser) -> None:
     actions = verb.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
     harvest = actions.add_parser("harvest", help="play a run's policy and keep the moments before its worst losses")

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 from holdfast.config.options import OptionInfo, flattened, from_text, options_of, out_of_bounds
 from holdfast.config.presets import presets, read_preset
 from holdfast.config.sections import SECTIONS
+from holdfast.kit.errors import WorldError
 from holdfast.worlds.registry import own_game, world_class, world_names
 
 FOREIGN = "gym:ID"  # stands for every Gymnasium environment
@@ -30,7 +31,15 @@ class Entry(NamedTuple):
 def catalogue() -> tuple[Entry, ...]:
     """All options, those of the core first."""
     core = [Entry(f"{name}.{info.name}", "", info) for name, kind in SECTIONS.items() for info in options_of(kind)]
-    return (*core, *(entry for world in (*world_names(), FOREIGN) for entry in of_world(world)))
+    return (*core, *(entry for world in (*world_names(), FOREIGN) for entry in _of_installed(world)))
+
+
+def _of_installed(world: str) -> list[Entry]:
+    """Nothing for a game of another package that cannot be imported: that is told when it is asked for."""
+    try:
+        return list(of_world(world))
+    except WorldError:
+        return []
 
 
 def of_world(world: str) -> Iterator[Entry]:

@@ -30,7 +30,71 @@ FINISH = "duel.finish_share lets the first role learn alone at the end"
 
 OF_GAMES = ("density", "boost", "bootstrap", "series")  # sections of single games that 0.1 wrote for every world
 
+CONSTANTS: dict[str, Any] = {  # options that nothing used with another value, and what they are now
+    "learner.adam_eps": 1e-05,
+    "replay.beta_start": 0.4,
+    "replay.beta_final": 1.0,
+    "starts.bin_px": 64,
+    "starts.storey_px": 64,
+    "starts.reach_px": 128,
+    "adaptive.distance_low": 0.05,
+    "adaptive.distance_high": 0.3,
+    "adaptive.distance_rate": 0.05,
+    "adaptive.entropy_low": 0.05,
+    "adaptive.entropy_high": 0.3,
+    "adaptive.entropy_rate": 0.1,
+    "adaptive.lr_low": 0.05,
+    "adaptive.lr_high": 0.3,
+    "adaptive.lr_rate": 0.05,
+    "duel.force_first_switch": 0,
+    "levels.obstacles_from": 8.0,
+    "levels.min_obstacles": 0,
+    "levels.min_evaluations": 1,
+    "levels.regress_floor": 0.02,
+    "levels.regress_patience": 3,
+    "league.power": 2.0,
+    "league.half_life": 200.0,
+    "health.ring": 15,
+    "health.back": 3,
+    "health.max_per_turn": 3,
+    "health.max_per_run": 8,
+    "health.log_std_floor": -2.0,
+    "health.collapse_streak": 3,
+    "ewc.samples": 1024,
+    "rnd.embed": 64,
+    "rnd.hidden": 128,
+    "rnd.lr": 0.001,
+    "rnd.share": 0.25,
+    "rnd.clip": 2.0,
+    "metrics.slow_step_count": 5,
+    "metrics.slow_step_window_s": 120.0,
+    "harvest.before": 20,
+    "harvest.window": 20,
+    "harvest.least_avoidable": 2,
+    "harvest.per_bin": 8,
+    "world.flee_share": 0.5,
+    "world.flee_speed": 0.5,
+    "world.dt": 0.05,
+    "world.robot_radius": 0.15,
+    "world.omega_max": 2.84,
+    "world.circle_gap": 0.5,
+    "world.allow_blind": False,
+    "world.lidar_range": 5.0,
+    "world.visibility_weight": 1.0,
+    "world.h_ref": 1.0,
+    "world.dr_lidar_noise": 0.015,
+    "world.dr_position_noise": 0.005,
+    "world.dr_heading_noise": 0.5,
+    "world.dr_circle_shift": 0.1,
+    "world.cbf_w_v": 150.0,
+    "world.cbf_w_omega": 1.0,
+    "world.cbf_point": 0.1,
+    "world.cbf_r_min": 0.35,
+}
+
 REMOVED: dict[str, Gone] = {
+    **{name: Gone("0.2.0", f"it is always {value}", value) for name, value in CONSTANTS.items()},
+    "world.use_visibility": Gone("0.2.0", "world.reward.hiding has its weight, 0 for off", False),
     "duel.generations": Gone("0.2.0", LINEAGE, 1),
     "duel.generation_share": Gone("0.2.0", LINEAGE, 0.0),
     "duel.partners": Gone("0.2.0", PURSUERS, 0),
@@ -47,9 +111,7 @@ RENAMED: dict[str, str] = {
     "world.obstacles_least": "world.circles.least",
     "world.circle_r_min": "world.circles.radius_min",
     "world.circle_r_max": "world.circles.radius_max",
-    "world.circle_gap": "world.circles.gap",
     "world.circles_seen": "world.circles.observed",
-    "world.allow_blind": "world.circles.allow_unobserved",
     "world.distance_scale": "world.reward.distance",
     "world.capture_bonus": "world.reward.capture",
     "world.timeout_penalty": "world.reward.timeout",
@@ -60,38 +122,26 @@ RENAMED: dict[str, str] = {
     "world.w_search": "world.reward.search",
     "world.t_stale": "world.reward.search_stale",
     "world.w_occlusion": "world.reward.occlusion",
-    "world.use_visibility": "world.reward.hiding",
-    "world.visibility_weight": "world.reward.hiding_weight",
     "world.survival_bonus": "world.reward.survival",
     "world.w_obs_approach": "world.reward.approach",
     "world.w_collision": "world.reward.collision",
     "world.w_wall": "world.reward.wall",
     "world.w_safety": "world.reward.safety",
-    "world.h_ref": "world.reward.safety_reference",
     "world.w_cbf": "world.reward.unsafe",
     "world.w_interv": "world.reward.intervention",
     "world.allow_dominant": "world.reward.allow_dominant",
     "world.dr_gain": "world.noise.gain",
     "world.dr_delay": "world.noise.delay",
     "world.dr_tau0": "world.noise.time_constant",
-    "world.dr_lidar_noise": "world.noise.lidar",
-    "world.dr_position_noise": "world.noise.position",
-    "world.dr_heading_noise": "world.noise.heading",
-    "world.dr_circle_shift": "world.noise.circles",
     "world.cbf_decay": "world.safety.decay",
-    "world.cbf_w_v": "world.safety.speed_price",
-    "world.cbf_w_omega": "world.safety.turn_price",
-    "world.cbf_point": "world.safety.point",
     "world.cbf_body": "world.safety.body",
     "world.cbf_robot": "world.safety.robots",
-    "world.cbf_r_min": "world.safety.robots_gap",
     "world.lidar_rays": "world.lidar.rays",
-    "world.lidar_range": "world.lidar.range",
     "world.lidar_noise": "world.lidar.noise",
     **{
         f"adaptive.{channel}_{part}": f"adaptive.{channel}.{part}"
         for channel in ("distance", "entropy", "lr")
-        for part in ("min", "max", "low", "high", "rate")
+        for part in ("min", "max")
     },
 }
 
@@ -104,11 +154,17 @@ def what_became_of(key: str, value: Any, known: Collection[str]) -> str | None:
     """Why an option, or this value of it, is no longer there or called otherwise; None if it never was or still is."""
     if key not in known and RENAMED.get(key) in known:
         return f"{key} is called {RENAMED[key]} since 0.2.0"
+    if key in known:
+        return _value_gone(key, value)
     if _is_by_type(key):
         return _as_a_table(key, value)
     found = REMOVED.get(key)
     if found is not None:
         return f"{key} was removed in {found.version}: {found.instead}"
+    return None
+
+
+def _value_gone(key: str, value: Any) -> str | None:
     found = REMOVED_VALUES.get((key, str(value)))
     return None if found is None else f"{key} = {value} was removed in {found.version}: {found.instead}"
 
@@ -117,7 +173,7 @@ def renewed(table: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
     """A configuration of 0.1 in today's words: names that changed, and without sections of other games."""
     sections = {key.partition(".")[0] for key in known}
     kept = {name: value for name, value in table.items() if name not in OF_GAMES or name in sections}
-    found = without_idle(_series_by_full_names(kept))
+    found = without_idle(_series_by_full_names(kept), known)
     return {
         name: _renewed_section(name, content, known) if isinstance(content, dict) else content
         for name, content in found.items()
@@ -182,14 +238,14 @@ def _series_by_full_names(table: dict[str, Any]) -> dict[str, Any]:
     return {**table, "series": {**others, "stages": stages}}
 
 
-def without_idle(table: dict[str, Any]) -> dict[str, Any]:
+def without_idle(table: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
     """The options a run wrote down, without those that are gone and had no effect in it."""
-    return {
-        section: {key: value for key, value in content.items() if not _is_idle(f"{section}.{key}", value)}
-        if isinstance(content, dict)
-        else content
-        for section, content in table.items()
-    }
+
+    def kept(section: str, content: dict[str, Any]) -> dict[str, Any]:
+        names = ((f"{section}.{key}", key) for key in content)
+        return {key: content[key] for name, key in names if name in known or not _is_idle(name, content[key])}
+
+    return {name: kept(name, content) if isinstance(content, dict) else content for name, content in table.items()}
 
 
 def _is_idle(key: str, value: Any) -> bool:

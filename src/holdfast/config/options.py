@@ -34,7 +34,7 @@ def option(
     high: float | None = None,
     only: tuple[str, tuple[Any, ...]] | None = None,
     free: bool = False,
-    expert: bool = False,
+    expert: bool | None = None,
     unit: str = "",
     example: str = "",
 ) -> Any:
@@ -42,8 +42,9 @@ def option(
 
     `only = ("policy.core", ("gru",))`: the option acts only while that other option has one of those values (or is
     positive: MORE_THAN_0, or not empty: GIVEN), and is refused otherwise. `free`: may change at resume without changing
-    what is learned. `expert`: on a later page of the reference. `unit`: where the name's end (`_s`, `_px`) does not say
-    it. `example`: as it is typed, where no choice, preset or default makes a good one.
+    what is learned. `expert`: on a later page of the reference; `expert: ClassVar = True` says so for all options of a
+    class. `unit`: where the name's end (`_s`, `_px`) does not say it. `example`: as it is typed, where no choice,
+    preset or default makes a good one.
 
     A settings class may name nested tables, `tables: ClassVar = ("reward",)`: its field `reward_capture` is then the
     option `reward.capture`, in TOML `[world.reward] capture = …`.
@@ -72,7 +73,7 @@ class OptionInfo(NamedTuple):
     example: str
 
 
-NO_FACTS = {"meaning": "", "low": None, "high": None, "only": None, "free": False, "expert": False}
+NO_FACTS = {"meaning": "", "low": None, "high": None, "only": None, "free": False, "expert": None}
 NO_FACTS |= {"unit": "", "example": ""}
 UNITS = {"s": "s", "px": "px", "mb": "MB", "gb": "GB", "deg": "degrees"}  # by the last part of a name
 
@@ -89,6 +90,7 @@ def _options_of(settings: Any) -> tuple[OptionInfo, ...]:
     found = []
     for item in fields(settings):
         facts = {**NO_FACTS, **item.metadata}
+        facts["expert"] = getattr(settings, "expert", False) if facts["expert"] is None else facts["expert"]
         facts["unit"] = facts["unit"] or UNITS.get(item.name.rpartition("_")[2], "")
         found.append(OptionInfo(_public(item.name, tables), item.name, hints[item.name], _default(item), **facts))
     return tuple(found)

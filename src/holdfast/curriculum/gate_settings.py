@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from holdfast.config.options import option
 
@@ -21,47 +21,142 @@ BY_TYPE = "by_type"
 class GateSettings:
     """When the curriculum may move on, and when it must go back."""
 
-    enabled: bool = option(False, "judge every evaluation by this gate; its levels hold the curriculum back")
+    expert: ClassVar = True
+
+    enabled: bool = option(
+        False,
+        "Judge every evaluation by a gate: its levels hold the curriculum back until the criteria hold.",
+        expert=False,
+    )
     accept_infeasible: bool = option(
-        False, "train even when the check before the run finds that it cannot open", only=GATE
-    )
-    controls: Controls = option(
-        "density", "what a level holds back: density cost, the whole schedule, or nothing", only=GATE
-    )
-    phase_allowance: tuple[int, ...] = option((4, 5, 6), "phase limit of each level, from level 0", low=1, only=GATE)
-    lock_iteration: int = option(0, "no advance at evaluations up to this iteration", low=0, only=GATE)
-    required_successes: int = option(1, "consecutive successes to advance", low=1, only=GATE)
-    freeze_iterations: int = option(4, "iterations without progress after a failure or an advance", low=0, only=GATE)
-    success_freeze_iterations: int = option(1, "iterations without progress after a success", low=0, only=GATE)
-
-    success_step_one: int | None = option(None, "most deaths in the first step", low=0, only=GATE)
-    success_step_one_ratio: float | None = option(
-        None, "largest share dead in the first step", low=0.0, high=1.0, only=GATE
-    )
-    success_avoidable_step_one: int | None = option(
-        None, "most first-step deaths beyond the unavoidable ones", low=0, only=GATE
-    )
-    success_avoidable_step_one_ratio: float | None = option(
-        None, "the same as a share of fish", low=0.0, high=1.0, only=GATE
-    )
-    success_early_death: float | None = option(0.10, "largest share dead before step 100", low=0.0, high=1.0, only=GATE)
-    success_early_death_window: int = option(2, "evaluations in the median of early deaths", low=1, only=GATE)
-    success_p10: float | None = option(120.0, "least median of death_p10", low=0.0, only=GATE)
-    success_p10_window: int = option(4, "evaluations in the median of death_p10", low=1, only=GATE)
-    success_min_final: float | None = option(None, "least survival of the worst episode", low=0.0, high=1.0, only=GATE)
-
-    failure_p10: float | None = option(95.0, "a failure if death_p10 is below", low=0.0, only=GATE)
-    failure_min_final: float | None = option(
-        0.5, "a failure if the worst survival is below", low=0.0, high=1.0, only=GATE
-    )
-    failure_tolerance: int = option(2, "consecutive failures that lead to a rollback", low=1, only=GATE)
-    by_type: dict[str, Any] = option(
-        {},
-        "thresholds, windows and tolerances of single deck types: a table of these options' names for each type",
+        False,
+        "Train even if the check before the run finds that the gate cannot open.",
         only=GATE,
     )
+    controls: Controls = option(
+        "density",
+        "What a level holds back. density: the cost of crowding; schedule: the phases; none: nothing, the gate "
+        "is only watched.",
+        only=GATE,
+    )
+    phase_allowance: tuple[int, ...] = option(
+        (4, 5, 6),
+        "Last phase that each level allows, from level 0 on.",
+        low=1,
+        only=GATE,
+    )
+    lock_iteration: int = option(
+        0,
+        "Last iteration at whose evaluations the gate does not advance.",
+        low=0,
+        only=GATE,
+        unit="iterations",
+    )
+    required_successes: int = option(
+        1,
+        "Number of successful evaluations in a row that advance a level.",
+        low=1,
+        only=GATE,
+    )
+    freeze_iterations: int = option(
+        4,
+        "Number of iterations without progress after a failure or an advance.",
+        low=0,
+        only=GATE,
+        unit="iterations",
+    )
+    success_freeze_iterations: int = option(
+        1,
+        "Number of iterations without progress after a success.",
+        low=0,
+        only=GATE,
+        unit="iterations",
+    )
+
+    success_step_one: int | None = option(
+        None,
+        "Success needs at most this many deaths in the first step, all episodes together; none: not tested.",
+        low=0,
+        only=GATE,
+        example="18",
+    )
+    success_step_one_ratio: float | None = option(
+        None,
+        "Success needs at most this fraction of agents dead in the first step; none: not tested.",
+        low=0.0,
+        high=1.0,
+        only=GATE,
+    )
+    success_avoidable_step_one: int | None = option(
+        None,
+        "Success needs at most this many first-step deaths beyond those no action avoids; none: not tested.",
+        low=0,
+        only=GATE,
+        example="4",
+    )
+    success_avoidable_step_one_ratio: float | None = option(
+        None,
+        "Success needs at most this fraction of agents dead in the first step beyond those no action saves; "
+        "none: not tested.",
+        low=0.0,
+        high=1.0,
+        only=GATE,
+    )
+    success_early_death: float | None = option(
+        0.10,
+        "Success needs a median fraction of agents dead before step 100 of at most this; none: not tested.",
+        low=0.0,
+        high=1.0,
+        only=GATE,
+    )
+    success_early_death_window: int = option(
+        2,
+        "Number of evaluations in the median of early deaths.",
+        low=1,
+        only=GATE,
+    )
+    success_p10: float | None = option(
+        120.0,
+        "Success needs a median 10th percentile of the survival time of at least this; none: not tested.",
+        low=0.0,
+        only=GATE,
+        unit="steps",
+    )
+    success_p10_window: int = option(4, "Number of evaluations in the median of the 10th percentile.", low=1, only=GATE)
+    success_min_final: float | None = option(
+        None,
+        "Success needs at least this fraction of survivors in the worst episode; none: not tested.",
+        low=0.0,
+        high=1.0,
+        only=GATE,
+    )
+
+    failure_p10: float | None = option(
+        95.0,
+        "An evaluation fails if the 10th percentile of the survival time is below this; none: not tested.",
+        low=0.0,
+        only=GATE,
+        unit="steps",
+    )
+    failure_min_final: float | None = option(
+        0.5,
+        "An evaluation fails if fewer than this fraction survive in its worst episode; none: not tested.",
+        low=0.0,
+        high=1.0,
+        only=GATE,
+    )
+    failure_tolerance: int = option(2, "Number of failures in a row that roll the gate back a level.", low=1, only=GATE)
+    by_type: dict[str, Any] = option(
+        {},
+        "Thresholds, windows and tolerances of single deck types, one table per type with the names of this "
+        "section: --gate.by_type.ne.success_p10 70.",
+        only=GATE,
+        example='{"ne": {"success_p10": 70}}',
+    )
     median_fallback: Literal["none", "p10", "early_death", "both"] = option(
-        "none", "medians that may use the samples of all types while those of the type are too few", only=GATE
+        "none",
+        "Medians that may use evaluations of all deck types while those of the type are too few.",
+        only=GATE,
     )
 
     @property

@@ -19,6 +19,8 @@ from holdfast.learner.replay import Replay
 from holdfast.learner.wide import Wide
 from holdfast.worlds.api import Role
 
+ADAM_EPS = 1e-5
+
 
 class Learner:
     """One role's policy with all that moves it."""
@@ -30,7 +32,7 @@ class Learner:
         self.config = config
         scaled = config.normalize_observations and not role.observations.is_image
         self.policy = Policy(role, policy, generator, horizon=CLIP if scaled else None)
-        self.optimizer = FlatAdam(self.policy, config.adam_eps, config.weight_decay)
+        self.optimizer = FlatAdam(self.policy, ADAM_EPS, config.weight_decay)
         self.engine = self._make_engine(chosen_engine(role, policy, config), threads)
         self.observations = Moments(role.observations.size) if scaled else None
         self.returns = Moments(1) if config.normalize_returns else None

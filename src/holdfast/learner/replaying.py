@@ -15,6 +15,8 @@ from holdfast.learner.learner import Learner
 from holdfast.learner.replay import LEAST_PRIORITY, Drawn, Replay, Rows
 from holdfast.learner.schedules import Pace, between
 
+BETA_START, BETA_FINAL = 0.4, 1.0  # how far the bias of sampling by priority is corrected (Schaul et al. 2016)
+
 
 class Replaying:
     """Replay during one update."""
@@ -29,7 +31,7 @@ class Replaying:
     def add_gradient(self, pace: Pace, spread: float) -> None:
         """Add the gradient of one replayed minibatch; `spread` is the scale of the fresh steps' advantages."""
         config = self.replay.config
-        self.beta = between(config.beta_start, config.beta_final, pace.progress)
+        self.beta = between(BETA_START, BETA_FINAL, pace.progress)
         drawn = self.replay.draw(self.beta)
         loss = config.coef * self._loss(drawn, spread)
         if not bool(torch.isfinite(loss)):

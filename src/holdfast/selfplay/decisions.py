@@ -22,6 +22,9 @@ from holdfast.selfplay.state import IMPORTANCE, DuelState
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
 
+COLLAPSE_STREAK = 3  # evaluations in a row below health.collapse_threshold
+IMPORTANCE_SAMPLES = 1024  # observations that the importance of weights is measured on
+
 Event = Callable[..., None]
 MILESTONES = 8  # kept per role
 RIVALS = 3  # milestones of the first role that a warm start is judged against
@@ -71,7 +74,7 @@ def _recover_collapsed(state: DuelState, found: Judgement, event: Event) -> None
         side_book = state.book.sides[number]
         side_book.collapses = side_book.collapses + 1 if rate < health.collapse_threshold else 0
         best = best_at_level(state, number, found.level)
-        if side_book.collapses < health.collapse_streak or best is None:
+        if side_book.collapses < COLLAPSE_STREAK or best is None:
             continue
         state.vault.thaw(best, state.sides[number])
         side_book.collapses = 0
@@ -155,7 +158,7 @@ def take_importance(state: DuelState, number: int, clock: Clock) -> None:
         return  # the role has not played yet
     collect(arena.world, {side.name: side.learner}, {side.name: arena.batch}, arena.memory, state.actions, clock)
     arena.take_outcomes()
-    batch, wanted = arena.batch, state.config.ewc.samples
+    batch, wanted = arena.batch, IMPORTANCE_SAMPLES
     generator = torch_generator(state.config.run.seed, IMPORTANCE + 1000 * state.counts.iteration)
     if side.learner.policy.core is not None:  # only at the first step is a row's memory known
         rows = batch.valid[0].nonzero()[:wanted, 0]

@@ -16,7 +16,7 @@ import torch
 
 from holdfast.kit.errors import ConfigError, NonFinite
 from holdfast.kit.signals import Stopped, StopRequest
-from holdfast.learner.rnd import NoveltyResult
+from holdfast.learner.rnd import CLIP, SHARE, NoveltyResult
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import UpdateResult, update
 from holdfast.rollout.collect import collect
@@ -24,7 +24,7 @@ from holdfast.runs.checkpoint import Saved
 from holdfast.runs.watch import DuelProgress, Result, RoleProgress
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.ending import begin_finish, finish_is_due, note_finish, take_up_finish, wants_a_look
-from holdfast.selfplay.health import Sign, diagnose
+from holdfast.selfplay.health import LOG_STD_FLOOR, Sign, diagnose
 from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.response import pointed
@@ -157,8 +157,7 @@ class Duel(JudgedDuel):
         """Learn from the arena's batch; no result when a number was not finite (the weights are as before)."""
         config, facts = self.config, {}
         if side.novelty is not None:
-            rnd = config.rnd
-            found = side.novelty.pay(arena.batch, rnd.coef, rnd.clip, rnd.share, self.state.shuffle)
+            found = side.novelty.pay(arena.batch, config.rnd.coef, CLIP, SHARE, self.state.shuffle)
             facts = self._novelty_facts(side, found)
         if side.number == SECOND:
             scale *= config.duel.evader_lr
@@ -173,7 +172,7 @@ class Duel(JudgedDuel):
             return None, facts
         if isinstance(side.learner.role.actions, Continuous):
             with torch.no_grad():
-                side.learner.policy.extra.clamp_(min=config.health.log_std_floor)
+                side.learner.policy.extra.clamp_(min=LOG_STD_FLOOR)
         if side.anchor is not None and int(side.anchor.taken):
             facts |= {
                 f"ewc.{side.name}.penalty": side.anchor.penalty(),

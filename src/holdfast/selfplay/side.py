@@ -10,7 +10,7 @@ import torch
 from holdfast.config.sections import Config
 from holdfast.learner.ewc import Anchor
 from holdfast.learner.learner import Learner
-from holdfast.learner.rnd import Novelty
+from holdfast.learner.rnd import EMBED, LEARNING_RATE, WIDTH, Novelty
 from holdfast.state import torch_generator
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import HISTORY
@@ -30,8 +30,8 @@ class Side:
             self.anchor = Anchor(self.learner, config.ewc.strength, config.ewc.keep == "online")
         if config.rnd.coef > 0.0 and has_role(config.rnd.roles, number):
             seed = torch_generator(config.run.seed, NOVELTY + 100 * number)
-            rnd, size = config.rnd, role.observations.size
-            self.novelty = Novelty(newest_columns(role), size, rnd.hidden, rnd.embed, rnd.lr, seed)
+            size = role.observations.size
+            self.novelty = Novelty(newest_columns(role), size, WIDTH, EMBED, LEARNING_RATE, seed)
 
     def parts(self) -> dict[str, Any]:
         """What a frozen copy of this side consists of."""

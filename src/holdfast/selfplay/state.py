@@ -22,7 +22,7 @@ from holdfast.selfplay.arena import Arena, below, make_arena
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
 from holdfast.selfplay.league import make_pool
-from holdfast.selfplay.rollback import Entry
+from holdfast.selfplay.rollback import RING, Entry
 from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.selfplay.schedule import in_schedule, round_length
 from holdfast.selfplay.side import Side, spare_maker
@@ -125,7 +125,7 @@ def keep_in_ring(state: DuelState, number: int, is_turn_start: bool = False) -> 
     """Freeze a role so that it can come back here."""
     side_book = state.book.sides[number]
     name = state.vault.freeze(state.sides[number])
-    side_book.ring.push(Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start), state.config.health.ring)
+    side_book.ring.push(Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start), RING)
 
 
 def initial_duel(config: Config) -> DuelState:

@@ -131,7 +131,6 @@ def test_nothing_is_learned_from_forced_steps(tmp_path: Path, algorithm: str) ->
         (["--adaptive.lr.min=2", "--adaptive.lr.max=1"], "is not above"),
         (["--adaptive.distance.min=0", "--adaptive.distance.max=1", "--world.distance_anneal=50"], "distance_anneal"),
         (["--adaptive.entropy.min=0", "--adaptive.entropy.max=1", "--learner.entropy_final=0"], "entropy_final"),
-        (["--adaptive.entropy.rate=0.2"], "adaptive.entropy.rate has no effect"),
         (["--adaptive.window=20"], "adaptive.window has no effect"),
         (["--bootstrap.auto_steps=20"], "auto_threshold and auto_steps act only together"),
         (["--bootstrap.secondary_share=0.2"], "secondary_share has no effect"),

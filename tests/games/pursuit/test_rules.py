@@ -180,7 +180,7 @@ def test_distance_rewards_are_potentials_or_differences() -> None:
 
 
 def test_hiding_replaces_the_zero_sum_in_duels_with_circles() -> None:
-    world = begun(16, obstacles=3, reward_hiding=True, reward_hiding_weight=0.01, max_steps=20)
+    world = begun(16, obstacles=3, reward_hiding=0.01, max_steps=20)
     for _ in range(20):
         world.step(moves(world, -1.0, 0.0))
     table = world.finished()

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.config.options import options_of, out_of_bounds
 from holdfast.games.pursuit.world import spawn
-from holdfast.games.pursuit.world.constants import as_record, make_rules
+from holdfast.games.pursuit.world.constants import CIRCLE_GAP, ROBOT_RADIUS, as_record, make_rules
 from holdfast.games.pursuit.world.duel import MAX_STEPS, OBSTACLES, SPAWN_MAX, SPAWN_MIN, make_rows, views
 from holdfast.games.pursuit.world.scripted import SCRIPTS
 from holdfast.games.pursuit.world.settings import PursuitSettings
@@ -17,7 +17,7 @@ from holdfast.kit.errors import ConfigError
 
 TRIAL_LANES = 64
 TRIAL_PLACES = 256  # tries in each
-BLIND = "world.circles.observed = 0 lets nobody observe them: raise it, or set world.circles.allow_unobserved = true"
+BLIND = "world.circles.observed = 0 lets nobody observe them: raise it"
 RAREST_START = 1e-3  # of all places: rarer ones would cost more time than the duels themselves
 
 
@@ -62,8 +62,8 @@ def _side_problems(s: PursuitSettings) -> list[str]:
 
 def _size_problems(s: PursuitSettings) -> list[str]:
     found = []
-    if 2.0 * s.robot_radius >= min(s.arena_w, s.arena_h):
-        found.append(f"world.robot_radius = {s.robot_radius:g} does not fit into {s.arena_w:g} x {s.arena_h:g} m")
+    if min(s.arena_w, s.arena_h) <= 2.0 * ROBOT_RADIUS:
+        found.append(f"a robot of {ROBOT_RADIUS:g} m does not fit into {s.arena_w:g} x {s.arena_h:g} m")
     if s.circles_radius_min > s.circles_radius_max:
         radii = s.circles_radius_min, s.circles_radius_max
         found.append("world.circles.radius_min = {:g} is more than world.circles.radius_max = {:g}".format(*radii))
@@ -89,8 +89,8 @@ def _sight_problems(s: PursuitSettings) -> list[str]:
 
 
 def blind(s: PursuitSettings) -> bool:
-    """Nobody observes circles, and that is not on purpose."""
-    return s.obs != "sensor" and s.circles_observed == 0 and not s.circles_allow_unobserved
+    """Nobody observes circles."""
+    return s.obs != "sensor" and s.circles_observed == 0
 
 
 def start_problem(settings: PursuitSettings, spawn_min: float, spawn_max: float, obstacles: int) -> str | None:
@@ -103,7 +103,7 @@ def start_problem(settings: PursuitSettings, spawn_min: float, spawn_max: float,
     size = f"{settings.arena_w:g} x {settings.arena_h:g} m"
     if complete == 0.0:
         radii = f"radius {settings.circles_radius_min:g} to {settings.circles_radius_max:g} m"
-        return f"{obstacles} circles of {radii} with gaps of {settings.circles_gap:g} m do not fit into {size}"
+        return f"{obstacles} circles of {radii} with gaps of {CIRCLE_GAP:g} m do not fit into {size}"
     if accepted < RAREST_START:
         return (
             f"starts {spawn_min:g} to {spawn_max:g} m apart among {obstacles} circles are too rare in {size}: "
@@ -114,8 +114,8 @@ def start_problem(settings: PursuitSettings, spawn_min: float, spawn_max: float,
 
 def _of_starts(settings: PursuitSettings) -> PursuitSettings:
     """Only what starts depend on, so that worlds that differ elsewhere share a trial."""
-    names = ("arena_w", "arena_h", "robot_radius", "circles_radius_min", "circles_radius_max", "circles_gap")
-    more = ("filter", "safety_point", "safety_body", "randomise")
+    names = ("arena_w", "arena_h", "circles_radius_min", "circles_radius_max")
+    more = ("filter", "safety_body", "randomise")
     return PursuitSettings(**{name: getattr(settings, name) for name in (*names, *more)})
 
 

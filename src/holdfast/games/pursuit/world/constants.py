@@ -16,6 +16,19 @@ ANY_DISTANCE = 1e9
 FLAT, SENSOR = 0, 1  # kinds of observation
 NO_TASK = -1
 
+DT = 0.05  # s, length of a world step
+ROBOT_RADIUS = 0.15  # m
+LIDAR_RANGE = 5.0  # m
+OMEGA_MAX = 2.84  # rad/s, largest turn rate
+CIRCLE_GAP = 0.5  # m, least gap between circles, and from circles to walls
+FLEE_SHARE, FLEE_SPEED = 0.5, 0.5  # of an evader's lessons of navigation; of the slow pursuer's largest speed in them
+NOISE_LIDAR, NOISE_POSITION, NOISE_HEADING_DEG = 0.015, 0.005, 0.5  # m, m and degrees, under domain randomisation
+NOISE_CIRCLES = 0.1  # m, largest error of observed circles per axis
+SPEED_PRICE, TURN_PRICE = 150.0, 1.0  # of changes by the safety filter
+GUARDED_POINT = 0.1  # m ahead of the centre
+ROBOT_GAP = 0.35  # m, least distance of the centres where robots are kept apart
+SAFETY_REFERENCE = 1.0  # barrier value that earns all of world.reward.safety
+
 # How far arena and speed spread, as shares of their settings: 18-22 m and 0.85-1.15 m/s in the 20 m arena; 4.0-4.8 m
 # and 0.18-0.26 m/s for a robot of 0.22 m/s in one of 4.4 m.
 SPREAD = {
@@ -118,24 +131,24 @@ def make_rules(settings: PursuitSettings) -> Rules:
         plays_p=s.play != "evader",
         plays_e=s.play != "pursuer",
         task_side=NO_TASK if s.task == "duel" else (PURSUER if s.play == "pursuer" else EVADER),
-        flee_share=s.flee_share if s.play == "evader" else 0.0,
-        flee_speed=s.flee_speed,
+        flee_share=FLEE_SHARE if s.play == "evader" else 0.0,
+        flee_speed=FLEE_SPEED,
         half_w=s.arena_w / 2.0,
         half_h=s.arena_h / 2.0,
-        dt=s.dt,
+        dt=DT,
         hold=s.hold,
         capture_radius=s.capture_radius,
-        robot_radius=s.robot_radius,
+        robot_radius=ROBOT_RADIUS,
         v_max_p=s.v_max_pursuer,
         v_max_e=s.v_max_evader,
-        omega_max=s.omega_max,
+        omega_max=OMEGA_MAX,
         prep_steps=s.prep_steps,
         timeout_truncates=s.timeout_as == "truncated",
         fixed_speed=s.fixed_speed,
         obstacles_least=-1 if s.circles_least is None else s.circles_least,
         circle_r_min=s.circles_radius_min,
         circle_r_max=s.circles_radius_max,
-        circle_gap=s.circles_gap,
+        circle_gap=CIRCLE_GAP,
         sight=SENSOR if s.obs == "sensor" else FLAT,
         masks_p=masked,
         masks_e=masked and s.mask_roles == "both",
@@ -154,8 +167,8 @@ def make_rules(settings: PursuitSettings) -> Rules:
         history=s.history,
         remembers_lidar=s.history_lidar,
         rays=s.lidar_rays,
-        lidar_range=s.lidar_range,
-        lidar_noise=s.noise_lidar if randomises else s.lidar_noise,
+        lidar_range=LIDAR_RANGE,
+        lidar_noise=NOISE_LIDAR if randomises else s.lidar_noise,
         distance_scale=s.reward_distance,
         capture_bonus=s.reward_capture,
         timeout_penalty=s.reward_timeout,
@@ -166,13 +179,13 @@ def make_rules(settings: PursuitSettings) -> Rules:
         w_search=s.reward_search,
         t_stale=s.reward_search_stale,
         w_occlusion=s.reward_occlusion,
-        visibility_weight=s.reward_hiding_weight if s.reward_hiding else 0.0,
+        visibility_weight=s.reward_hiding,
         survival_bonus=s.reward_survival,
         w_approach=s.reward_approach,
         w_collision=s.reward_collision,
         w_wall=s.reward_wall,
         w_safety=s.reward_safety,
-        h_ref=s.reward_safety_reference,
+        h_ref=SAFETY_REFERENCE,
         w_cbf=s.reward_unsafe,
         w_interv=s.reward_intervention,
         randomises=randomises,
@@ -183,18 +196,18 @@ def make_rules(settings: PursuitSettings) -> Rules:
         gain_spread=s.noise_gain,
         delay_max=s.noise_delay,
         tau0=s.noise_time_constant,
-        position_noise=s.noise_position if randomises else 0.0,
-        heading_noise=math.radians(s.noise_heading) if randomises else 0.0,
-        circle_shift=s.noise_circles,
+        position_noise=NOISE_POSITION if randomises else 0.0,
+        heading_noise=math.radians(NOISE_HEADING_DEG) if randomises else 0.0,
+        circle_shift=NOISE_CIRCLES,
         filters_p=filters in ("both", "pursuer"),
         filters_e=filters in ("both", "evader"),
         decay=s.safety_decay,
-        root_w_v=math.sqrt(s.safety_speed_price),
-        root_w_omega=math.sqrt(s.safety_turn_price),
-        point=s.safety_point,
-        body_margin=s.safety_point**2 if s.safety_body else 0.0,
+        root_w_v=math.sqrt(SPEED_PRICE),
+        root_w_omega=math.sqrt(TURN_PRICE),
+        point=GUARDED_POINT,
+        body_margin=GUARDED_POINT**2 if s.safety_body else 0.0,
         guards_robot=s.safety_robots,
-        robot_gap=s.safety_robots_gap,
+        robot_gap=ROBOT_GAP,
     )
 
 
