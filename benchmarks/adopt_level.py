@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from holdfast.games.mario.series import adopt
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.shelf import shelves
 
 RESULTS = Path(__file__).resolve().parent / "results" / "mario_levels"
@@ -18,4 +18,4 @@ EPISODES = 100
 
 if __name__ == "__main__":
     folder, stage = sys.argv[1:]
-    print(adopt(RESULTS, Run(Path(folder)), stage, "latest", EPISODES, shelf=shelves()[0]))
+    print(adopt(RESULTS, RunFolder(Path(folder)), stage, "latest", EPISODES, shelf=shelves()[0]))

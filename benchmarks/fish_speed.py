@@ -16,10 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from holdfast.config.reading import load_config
-
 from holdfast.bench.rounds import spread, take_turns
 from holdfast.bench.worlds import steps_of
+from holdfast.config.reading import load_config
 from holdfast.games.fish.world.fish import Fish, FishSettings
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.evaluate import DURING_RUN, Evaluation, evaluation_keys

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from holdfast.config.sections import PolicyConfig
 
 from holdfast.bench.rounds import ratio
+from holdfast.config.sections import PolicyConfig
 from holdfast.learner.policy import Policy
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Discrete, Observations

@@ -43,7 +43,7 @@ from safetensors.numpy import save
 from holdfast.config.reading import from_json, load_config
 from holdfast.config.sections import Config, to_json
 from holdfast.kit.disk import replace_file
-from holdfast.runs.folder import Run, find_run
+from holdfast.runs.folder import RunFolder, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.arena import below
@@ -64,7 +64,7 @@ LIKEWISE = -1  # as many challengers as of the pair before
 FREE = {"rollout.threads", "response.duels"}  # may change after a pair was trained
 
 
-def train(given: argparse.Namespace, seed: int, words: list[str]) -> Run:
+def train(given: argparse.Namespace, seed: int, words: list[str]) -> RunFolder:
     """Train, or go on with, one seed."""
     folder = given.runs / f"{given.preset}-{seed}"
     if is_over(folder):
@@ -97,7 +97,7 @@ def is_over(folder: Path, iterations: int = 0) -> bool:
     return facts["outcome"] != "interrupted" and facts["counts"]["iteration"] >= iterations
 
 
-def holdfast(folder: Path, *words: str) -> Run:
+def holdfast(folder: Path, *words: str) -> RunFolder:
     """Run a verb as a user would; what is then in the folder."""
     done = subprocess.run([sys.executable, "-m", "holdfast", *words, "--quiet", "--no-report"])
     if done.returncode not in (0, 3):
@@ -105,7 +105,7 @@ def holdfast(folder: Path, *words: str) -> Run:
     return find_run(folder.name, str(folder.parent))
 
 
-def train_further(given: argparse.Namespace, seed: int) -> Run:
+def train_further(given: argparse.Namespace, seed: int) -> RunFolder:
     """A copy of a seed's run, a tenth longer; the run stays as it is."""
     folder = given.runs / f"{given.preset}-{seed}"
     copied, half = (folder.with_name(f"{folder.name}-{word}") for word in (FURTHER, "half-copied"))
@@ -125,7 +125,7 @@ def train_further(given: argparse.Namespace, seed: int) -> Run:
     return holdfast(copied, "resume", copied.name, "--root", str(given.runs), *changed)
 
 
-def last_pair(run: Run) -> Case:
+def last_pair(run: RunFolder) -> Case:
     """Measured on other duels than the run's own tests, if it made any."""
     config, saved = config_of(run), load_checkpoint(run, "latest")
     if own_tests(run):
@@ -175,7 +175,7 @@ def write_row(path: Path, row: dict[str, Any]) -> None:
     replace_file(path, (json.dumps(row) + "\n").encode())
 
 
-def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
+def begun(run: RunFolder, seed: int, case: Case) -> dict[str, Any]:
     """What is known of a seed before the first challenger."""
     judged = [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == "evaluation"]
     if not judged:
@@ -195,7 +195,7 @@ def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
     }
 
 
-def minutes_from_end_to_end(run: Run) -> float | None:
+def minutes_from_end_to_end(run: RunFolder) -> float | None:
     """What its user waited, tests included; unknown of a run that was interrupted."""
     events = read_lines(run.folder / "events.jsonl")
     if any(event["event"] == "interrupted" for event in events):
@@ -204,7 +204,7 @@ def minutes_from_end_to_end(run: Run) -> float | None:
     return round((last - first).total_seconds() / 60.0, 1)
 
 
-def own_tests(run: Run) -> list[dict[str, Any]]:
+def own_tests(run: RunFolder) -> list[dict[str, Any]]:
     """What the run's own tests said after its iterations and after each further round."""
     events = read_lines(run.folder / "events.jsonl")
     return [own_test(event) for event in events if event["event"] == "best_response"]

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from holdfast.config.reading import load_config
 
+from holdfast.config.reading import load_config
 from holdfast.kit.intervals import bootstrap_mean
 from holdfast.runs.folder import create_run
 from holdfast.runs.monitor import STEP

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast.config.reading import load_config
 from holdfast.config.sections import Config
-from holdfast.runs.folder import Run, create_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.watch import Result
 from holdfast.train import train
 from holdfast.views.terminal import Quiet
@@ -42,7 +42,7 @@ def small_words(**options: str) -> list[str]:
     return [f"--{name}={value}" for name, value in {**SMALL, **options}.items()]
 
 
-def finished_run(folder: Path, target: str = "template", **options: str) -> tuple[Run, Result]:
+def finished_run(folder: Path, target: str = "template", **options: str) -> tuple[RunFolder, Result]:
     """A whole small run in this folder."""
     config = small_config(target, **{"run.root": str(folder), **options})
     run = create_run(config, target, ["test"])
@@ -74,6 +74,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     root = Path(__file__).parent
     order = {root / name: number for number, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: order.get(item.path, len(order)))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_store_of_trust(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Modules named by tests are not trusted by whoever runs them."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
 
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -266,10 +266,10 @@ def test_a_run_of_a_newer_version_is_refused_by_name() -> None:
     ("target", "switch", "gone"),
     [
         ("fish", ["--gate.enabled", "false"], "gate."),
-        ("fish-v42", ["--deck.stages", "", "--gate.enabled", "false"], "deck.warn"),
+        ("fish-v42", ["--deck.stages", "", "--gate.enabled", "false"], "deck."),
         ("pursuit", ["--duel.mode", "off"], "response."),
         ("pursuit", ["--response.certify", "false"], "response."),
-        ("mario-vtrace", ["--learner.algorithm", "ppo"], "replay."),
+        ("mario-vtrace", ["--learner.algorithm", "ppo"], "learner."),
     ],
 )
 def test_switching_a_part_off_drops_what_the_preset_set_for_it(target: str, switch: list[str], gone: str) -> None:

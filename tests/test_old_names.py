@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from holdfast.config.reading import from_json, load_config
-from holdfast.config.sections import FORMAT, SECTIONS, Config, known_options, to_json
+from holdfast.config.sections.old_names import REMOVED
 
 from holdfast.config.old_names import REMOVED, RENAMED, renewed, what_became_of
+from holdfast.config.reading import from_json, load_config
+from holdfast.config.sections import FORMAT, SECTIONS, Config, known_options, to_json
 from holdfast.kit.errors import ConfigError
 from tests.conftest import Command
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from holdfast.cli.main import VERBS as VERBS_OF_OURS
+from holdfast.cli.main import make_parser
 from holdfast.config.catalogue import Entry, catalogue, dependents, example, set_by, settings_of_presets
 from holdfast.config.foreign_names import OPTIONS, OTHERWISE, VERBS, environment_hint, hint
-from holdfast.config.options import from_text, is_table, out_of_bounds
+from holdfast.config.options import from_text, is_table, option, options_of, out_of_bounds
 from holdfast.config.presets import presets
 from holdfast.config.reading import load_config
 from holdfast.kit.errors import ConfigError, UnknownName
+from holdfast.worlds.ours import OURS
 from tests.conftest import Command
 
 NAMES = {entry.name for entry in catalogue()}
@@ -44,7 +54,7 @@ def test_presets_that_set_an_option_are_told_with_those_of_their_bases() -> None
 
 
 def test_an_option_a_section_a_word_and_all_of_it_as_json(holdfast: Command) -> None:
-    one = holdfast("options", "--world.reward.capture")
+    one = holdfast("options", "world.reward.capture")
     assert one.returncode == 0 and "default      100" in one.stdout and "--world.reward.capture" in one.stdout
     section = holdfast("options", "replay", "--json")
     assert [found["name"] for found in json.loads(section.stdout)] == [n for n in _ordered() if n.startswith("replay.")]
@@ -155,3 +165,65 @@ def test_total_steps_is_the_number_of_iterations_it_takes(holdfast: Command) -> 
     for wrong in ("0", "-4", "many"):
         refused = holdfast("train", "template", f"--total-steps={wrong}", "--dry-run")
         assert refused.returncode == 2 and "--total-steps" in refused.stderr
+
+
+def test_the_first_page_is_short_and_every_text_stands_alone() -> None:
+    ours = [one for one in catalogue() if one.world in ("", *OURS, "gym:ID")]
+    assert len(ours) <= 380 and len([one for one in ours if not one.info.expert]) <= 60
+    vague = re.compile(r"\b(so many|whoever|nobody|somebody|that weight|the same|how strongly|undecided|sights?)\b")
+    for one in ours:
+        text = one.info.meaning
+        assert text[0].isupper() or text[0] in '"0123456789', f"{one.name}: {text}"
+        assert text.endswith((".", "…")) and len(text) >= 20 and not vague.search(text), f"{one.name}: {text}"
+
+
+def test_a_class_may_say_that_all_its_options_are_for_experts() -> None:
+    @dataclass(frozen=True)
+    class Mine:
+        expert: ClassVar = True
+        tables: ClassVar = ("motor",)
+        motor_delay_s: float = option(0.1, "Delay of the motor.")
+        mass: float = option(1.0, "Mass.", expert=False, unit="kg")
+
+    delay, mass = options_of(Mine)
+    assert (delay.name, delay.attribute, delay.expert, delay.unit) == ("motor.delay_s", "motor_delay_s", True, "s")
+    assert (mass.name, mass.expert, mass.unit) == ("mass", False, "kg")
+
+
+def test_help_of_every_verb_has_its_options_and_an_example_that_is_understood(holdfast: Command) -> None:
+    parser = make_parser()
+    for name, verb in VERBS_OF_OURS.items():
+        words = shlex.split(verb.example.partition(" > ")[0])
+        if words[0] == "doctor" and words[1] in ("nes", "mario", "backends"):
+            words = [name, *(words[1:] if name == "doctor-game" else words[2:])]
+        assert parser.parse_known_args(words)[0].verb == name, verb.example
+        told = holdfast(name, "--help")
+        assert told.returncode == 0 and f"holdfast {verb.example}" in told.stdout, name
+
+
+def completed(script: Path, *words: str) -> list[str]:
+    """What bash offers for the last of these words."""
+    typed = " ".join(f"'{word}'" for word in words)
+    line = f"source {script}; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _holdfast; printf '%s\\n' ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=script.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_the_shell_completes_verbs_presets_options_and_values(tmp_path: Path, holdfast: Command) -> None:
+    script = tmp_path / "holdfast.bash"
+    script.write_text(holdfast("completion", "bash").stdout)
+    assert completed(script, "holdfast", "tra") == ["train"]
+    assert {"fish", "fish-v42", "fish-hunt"} <= set(completed(script, "holdfast", "train", "fi"))
+    assert completed(script, "holdfast", "train", "fish", "--learner.lr") == [
+        "--learner.lr",
+        "--learner.lr_restart",
+        "--learner.lr_schedule",
+    ]
+    assert completed(script, "holdfast", "train", "fish", "--learner.lr_schedule", "c") == ["constant", "cosine"]
+    assert completed(script, "holdfast", "evaluate", "first", "--ep") == ["--episodes"]
+    assert holdfast("completion", "zsh").stdout.startswith("autoload -U +X bashcompinit")
+    fish = holdfast("completion", "fish").stdout
+    assert "-a train -d" in fish and "-l learner.lr_schedule -x -a 'constant linear cosine'" in fish
+    assert holdfast("completion", "tcsh").returncode == 2

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from holdfast.cli.main import run as command
 from holdfast.config.reading import load_config
-
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.games.fish.rehearsal import casting, enabled_events, short_gate, shrink
-from holdfast.runs.rehearsals import rehearse_run
+from holdfast.rehearsal import rehearse_run
 from holdfast.views.terminal import Quiet
 
 QUICK = {

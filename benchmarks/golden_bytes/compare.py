@@ -187,7 +187,7 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
     for key, item in inside:
         empty = False
         yield from leaves(item, f"{place}.{key}" if place else str(key))
-    if empty:
+    if empty and place:
         yield place, value
 
 

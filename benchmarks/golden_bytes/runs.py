@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from golden_bytes.kinds import EVERY_RUN, KINDS, Kind
+from golden_bytes.kinds import EVERY_RUN, KINDS, PRESETS, Kind
 from golden_bytes.names import Names
 from golden_bytes.reading import lean, read_run
 
@@ -138,10 +138,10 @@ def interrupt(process: subprocess.Popen[str], folder: Path, rows: int) -> None:
 
 
 def preset_outputs(tree: Tree) -> dict[str, Any]:
-    """The plan of every preset of the tree, from a dry run."""
+    """The whole configuration of every preset and what it plans, from dry runs."""
     found = {}
-    places = ("configs", "src/holdfast/*/*/presets")  # the first is where they were up to 0.1
-    for path in sorted(path for place in places for path in tree.folder.glob(f"{place}/*.toml")):
-        done = call(tree, "presets", ["train", path.stem, "--dry-run", "--json"], {"run.allow_slow": "true"})
-        found[path.stem] = lean(json.loads(done.stdout))
+    for preset in PRESETS:
+        rom = {"world.rom": "own"} if preset.startswith("mario") else {}
+        done = call(tree, preset, ["train", preset, "--dry-run", "--json"], {"run.allow_slow": "true", **rom})
+        found[preset] = lean(json.loads(done.stdout))
     return found

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
-from holdfast.config.options import option
+from holdfast.options import option
 
 from holdfast.worlds.api import ArrayWorld, Role, WorldSpec
 from holdfast.worlds.lanes import next_episode

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from holdfast.config.sections import LearnerConfig, PolicyConfig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.kit.errors import NonFinite
 from holdfast.learner.batch import make_batch
 from holdfast.learner.learner import Learner

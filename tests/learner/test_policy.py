@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from holdfast.config.sections import LearnerConfig, PolicyConfig
 
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.learner import Learner
 from holdfast.learner.policy import Policy
 from holdfast.worlds.api import Role

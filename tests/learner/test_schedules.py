@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from holdfast.config.sections import LearnerConfig
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from holdfast.config.sections import LearnerConfig
 from holdfast.learner.optim import FlatAdam
 from holdfast.learner.schedules import pace, rate, rises_again
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from holdfast.config.sections import LearnerConfig, PolicyConfig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner import wide_kernels
 from holdfast.learner.fused import knobs_of, rows_of
 from holdfast.learner.learner import Learner

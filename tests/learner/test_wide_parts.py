@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from holdfast.config.sections import LearnerConfig, PolicyConfig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.batch import make_batch
 from holdfast.learner.belief import mixture_of
 from holdfast.learner.learner import Learner

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from holdfast.cli.main import run as run_command
 
+from holdfast.cli.main import run as run_command
 from holdfast.kit.errors import ConfigError, RunFolderError
 from holdfast.runs.heartbeat import utc
 from holdfast.runs.snapshot import Watcher, status_of

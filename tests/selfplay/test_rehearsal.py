@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from holdfast.config.reading import load_config
 
+from holdfast.config.reading import load_config
 from holdfast.kit.errors import ConfigError
-from holdfast.runs.rehearsals import rehearse_run
+from holdfast.rehearsal import rehearse_run
 from holdfast.views.terminal import Quiet
 
 ROLES = ("pursuer", "evader")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from holdfast.config.sections import LearnerConfig, PolicyConfig
 
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.games.pursuit.world.pursuit import Pursuit
 from holdfast.games.pursuit.world.settings import PursuitSettings
 from holdfast.learner.learner import Learner

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from holdfast.cli.main import run as command
 from PIL import Image
 
+from holdfast.cli.main import run as command
 from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import read_deck
 from holdfast.kit.errors import ConfigError

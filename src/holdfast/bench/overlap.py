@@ -49,14 +49,14 @@ def _iterations(world: str, lanes: int, steps: int, rows: int, mode: str) -> Cal
     }
     config, _ = load_config(world, [f"--{name}={value}" for name, value in options.items()])
     state, clock = initial_state(config), Clock()
-    collector = Collector(state, config.rollout)
+    collector = Collector(state.seat, config.rollout)
     (role,) = state.learners
 
     def iteration() -> int:
         torch.set_num_threads(share_threads(config.rollout).learning)
         collector.next(clock)
-        update(state.learners[role], state.batches[role], pace(config.learner, 0, 1), state.shuffle)
+        update(state.learners[role], state.seat.batches[role], pace(config.learner, 0, 1), state.shuffle)
         collector.settle(clock)
-        return int(state.batches[role].valid.sum())
+        return int(state.seat.batches[role].valid.sum())
 
     return iteration

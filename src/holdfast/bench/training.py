@@ -60,10 +60,10 @@ def _our_state() -> State:
 def _ours(state: State, clock: Clock) -> Callable[[], int]:
     def iteration() -> int:
         with clock("python"):  # what is left of collecting when acting and stepping are taken out
-            collect(state.world, state.learners, state.batches, state.memory, state.actions, clock)
+            collect(state.world, state.learners, state.seat.batches, state.seat.memory, state.seat.actions, clock)
         with clock("learn"):
             learner = state.learners["player"]
-            update(learner, state.batches["player"], pace(learner.config, 0, 1), state.shuffle)
+            update(learner, state.seat.batches["player"], pace(learner.config, 0, 1), state.shuffle)
         return SAMPLES
 
     return iteration

@@ -6,6 +6,7 @@ Exit status: 0 done, 1 failed, 2 bad input, 130 or 143 interrupted with the stat
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -29,6 +30,8 @@ Any option can be set with --section.key value, names in full; `holdfast options
 Exit status: 0 done, 1 failed, 2 bad input, 130/143 interrupted (state saved)."""
 
 
+ANY_OPTION = "and any --section.key value of the configuration: see holdfast options\n\n"
+
 DOCTORS = {"nes": ["doctor-nes"], "backends": ["doctor-backends"]}  # further ones are of games: `doctor GAME`
 
 
@@ -48,17 +51,31 @@ class Verb(NamedTuple):
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the `holdfast` command."""
     words = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):  # in a locale without UTF-8 a sign is shown as ?, and nothing fails for it
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         status = run(words)
     except HoldfastError as error:
-        print(f"holdfast: error: {error}", file=sys.stderr)
-        status = error.exit_status
+        status = tell(error)
     except KeyboardInterrupt:
         status = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
+    except Exception as error:
+        from holdfast.runs.failing import named
+
+        known = named(error)
+        if known is None:
+            raise
+        status = tell(known)
     sys.exit(status)
+
+
+def tell(error: HoldfastError) -> int:
+    print(f"holdfast: error: {error}", file=sys.stderr)
+    return error.exit_status
 
 
 def run(words: list[str]) -> int:
@@ -74,10 +91,19 @@ def run(words: list[str]) -> int:
     if namespace.verb is None:
         parser.print_help()
         return 0
+    for module in getattr(namespace, "trust", None) or []:
+        name_modules(module)
     if rest and not namespace.takes_options:
         raise ConfigError([f"holdfast {namespace.verb} does not know {word!r}" for word in rest])
     call: Call = namespace.call
-    return call(namespace, rest)
+    try:
+        return call(namespace, rest)
+    except SystemExit as error:  # no verb calls it: code of a world did, or Rich for want of a reader
+        if isinstance(error.__context__, BrokenPipeError):
+            raise error.__context__ from None
+        from holdfast.runs.failing import EnvironmentExit, named
+
+        raise named(error) or EnvironmentExit(str(error)) from error
 
 
 def _own_doctor(name: str) -> list[str]:
@@ -97,13 +123,12 @@ def make_parser() -> cli_words.Parser:
     parser.add_argument("--version", action="version", version=f"holdfast {__version__}")
     subparsers = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=cli_words.Parser)
     for name, verb in VERBS.items():
-        any_option = (
-            "any --section.key value of the configuration: see holdfast options\n\n" if verb.takes_options else ""
-        )
-        epilog = f"{any_option}example:\n  holdfast {verb.example}"
+        epilog = f"{ANY_OPTION if verb.takes_options else ''}example:\n  holdfast {verb.example}"
         one = subparsers.add_parser(name, help=verb.meaning, description=verb.meaning, epilog=epilog)
         one.set_defaults(call=verb.call, takes_options=verb.takes_options)
         verb.words(one)
+        if name != "trust":
+            cli_words.add_trust(one)
     return parser
 
 
@@ -360,6 +385,20 @@ def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return bench(arguments)
 
 
+def trust_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.trust import trust_tool
+
+    return trust_tool(arguments)
+
+
+def name_modules(words: str) -> None:
+    """`--trust a,b`: these modules may be imported in this command, and are trusted from then on."""
+    from holdfast.worlds.trust import name_module
+
+    for module in words.split(","):
+        name_module(module)
+
+
 VERBS = {
     "train": Verb(
         "train a preset, a .toml file, or a world by its name",
@@ -472,6 +511,9 @@ VERBS = {
         "completion bash > ~/.holdfast.bash",
     ),
     "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb, "bench train"),
+    "trust": Verb(
+        "let a module of yours be imported wherever a run names it", cli_words.trust, trust_verb, "trust my_module"
+    ),
 }
 
 

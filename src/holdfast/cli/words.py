@@ -48,6 +48,22 @@ def add_output(verb: Parser) -> None:
     verb.add_argument("--no-report", action="store_true", help="do not write report.html at the end")
 
 
+def add_trust(verb: Parser) -> None:
+    verb.add_argument(
+        "--trust",
+        action="append",
+        metavar="MODULE",
+        help="a module of yours that a run, deck or file names: import it, and trust it while it stays as it is",
+    )
+
+
+def trust(verb: Parser) -> None:
+    verb.add_argument("module", nargs="?", metavar="MODULE", help="as it is named in module:Class; read it first")
+    verb.add_argument("--list", action="store_true", help="what is trusted, and whether it is still the same")
+    verb.add_argument("--remove", action="store_true", help="trust MODULE no more")
+    verb.add_argument("--json", action="store_true", help="one JSON object")
+
+
 def train(verb: Parser) -> None:
     verb.add_argument("target", metavar="PRESET")
     verb.add_argument("--dry-run", action="store_true", help="say what would happen and stop")

@@ -107,6 +107,9 @@ VERBS: dict[str, str] = {
 }
 
 
+ANYWHERE = ("", "run", "learner", "rollout", "train")  # sections in which names of others are looked for
+
+
 def hint(key: str, known: Collection[str] = ()) -> str:
     """' (did you mean …?)' for a name of another library or an option without its section; empty for others."""
     word = key.removeprefix("--").replace("-", "_").lower()
@@ -120,7 +123,7 @@ def hint(key: str, known: Collection[str] = ()) -> str:
         option = _MEANT.get(name)
         if option is not None and (not known or option.removeprefix("--") in known):
             return f" (did you mean {option}?)"
-        if name in _MEANT_OTHERWISE and (name == word or "." not in word):
+        if name in _MEANT_OTHERWISE and word.rpartition(".")[0] in ANYWHERE:
             answer = _MEANT_OTHERWISE[name]
             return f" (did you mean {answer}?)" if answer.startswith("--") else f": {answer}"
     if len(unsectioned) > 1:
@@ -136,6 +139,7 @@ def environment_hint(target: str) -> str:
 
     if target in registry or re.fullmatch(r"[\w./-]+-v\d+", target):
         return f" (did you mean gym:{target}?)"
-    bare = {name.rpartition("/")[2].rpartition("-v")[0].lower(): name for name in registry}
+    plain_last = sorted(registry, key=lambda name: "/" not in name)  # of two with one name, the shorter is meant
+    bare = {name.rpartition("/")[2].rpartition("-v")[0].lower(): name for name in plain_last}
     near = get_close_matches(target.lower(), list(bare), n=1, cutoff=0.85)
     return f" (did you mean gym:{bare[near[0]]}?)" if near else ""

@@ -215,7 +215,10 @@ def from_toml(value: Any, kind: Any) -> Any:
     if origin is dict or kind is dict:
         return dict(value) if isinstance(value, dict) else _fail()
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError from None
     if type(value) is not kind:
         raise ValueError
     return value

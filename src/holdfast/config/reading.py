@@ -20,6 +20,7 @@ from holdfast.config.presets import find_target
 from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
 from holdfast.kit.errors import ConfigError, nearest
 from holdfast.learner.precision import chosen_precision
+from holdfast.worlds.trust import name_world
 from holdfast.worlds.workers.settings import LANES as WORKER_LANES
 from holdfast.worlds.workers.supervisor import is_supervised
 
@@ -149,6 +150,8 @@ def load_config(target: str, arguments: list[str] | None = None) -> tuple[Config
     texts, problems = parse_overrides(arguments or [])
     problems += _newer(table.get("format", FORMAT), where)
     world = table.get("world")
+    for named in (target, texts.get("world.name", "")):  # not what a file says
+        name_world(named)
     world_name = texts.pop("world.name", world.get("name") if isinstance(world, dict) else None)
     if not isinstance(world_name, str):
         problems.append(f'{where}: [world] needs a name, for example name = "template"')

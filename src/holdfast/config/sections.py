@@ -44,18 +44,21 @@ class RolloutConfig:
         "better, but fewer updates for the same number of steps. With world.backend = workers each lane is a "
         "process, and 8 is the default.",
         low=1,
+        high=10**6,
     )
     steps: int = option(
         64,
         "Number of steps every lane plays between two updates. Longer rollouts see further ahead, shorter ones "
         "learn from fresher data.",
         low=1,
+        high=10**6,
     )
     threads: int = option(
         0,
         "Number of threads for world kernels and network arithmetic; 0 uses one per core. Lower it to share the "
         "machine.",
         low=0,
+        high=1000,
     )
     lag: int = option(
         0,
@@ -95,6 +98,7 @@ class PolicyConfig:
         "Width of each hidden layer, after the convolutions if there are any. Widen it for harder tasks; small "
         "networks train several times faster here.",
         low=1,
+        high=10**5,
     )
     activation: Literal["tanh", "relu"] = option("tanh", "Activation function between layers.")
     norm: Literal["none", "layer", "group"] = option(
@@ -114,7 +118,9 @@ class PolicyConfig:
         "Recurrent core between the layers and the heads. Use gru or lstm where one observation does not tell "
         "the state.",
     )
-    core_size: int = option(128, "Number of units of the recurrent core.", low=1, only=("policy.core", ("gru", "lstm")))
+    core_size: int = option(
+        128, "Number of units of the recurrent core.", low=1, high=10**5, only=("policy.core", ("gru", "lstm"))
+    )
     grid: tuple[int, ...] = option(
         (),
         "Number of values per action dimension: continuous actions are chosen from that grid as a categorical "
@@ -229,6 +235,7 @@ class LearnerConfig:
         512,
         "Number of agent-steps per gradient. Must divide rollout.lanes x rollout.steps x agents.",
         low=1,
+        high=10**9,
         unit="agent-steps",
     )
     grad_accum: int = option(
@@ -331,6 +338,7 @@ class ReplayConfig:
         200_000,
         "Number of agent-steps the replay buffer holds; the oldest leave first.",
         low=1024,
+        high=10**9,
         only=REPLAY,
         unit="agent-steps",
     )
@@ -344,6 +352,7 @@ class ReplayConfig:
         256,
         "Number of replayed agent-steps beside each gradient of the learner.",
         low=1,
+        high=10**7,
         only=REPLAY,
         unit="agent-steps",
     )
@@ -396,12 +405,14 @@ class EvaluationConfig:
         "Number of episodes of an evaluation during the run. More make decisions that depend on it (gates, best "
         "checkpoint) surer.",
         low=1,
+        high=10**7,
         free=True,
     )
     final_episodes: int = option(
         80,
         "Number of episodes of the last evaluation, on seeds that were never used before.",
         low=1,
+        high=10**7,
         free=True,
     )
     seed: int = option(
@@ -551,6 +562,7 @@ class RunConfig:
         "Length of the run: number of times to collect a rollout and learn from it. --total-steps N of holdfast "
         "train counts in agent-steps instead.",
         low=1,
+        high=10**12,
         unit="iterations",
     )
     init: str = option(

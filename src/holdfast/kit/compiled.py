@@ -7,12 +7,14 @@ With NUMBA_DISABLE_JIT=1 the decorators return the plain Python functions (the t
 
 from __future__ import annotations
 
+import atexit
 import fcntl
 import gc
 import hashlib
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -53,14 +55,29 @@ def _writable_root() -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError:
-        return Path(tempfile.mkdtemp(prefix="holdfast-cache-"))
+        return _own_temporary_folder()
+
+
+def _own_temporary_folder() -> Path:
+    """One folder of this user's for all processes; compiled code is only taken from where nobody else can write."""
+    folder = Path(tempfile.gettempdir()) / f"holdfast-cache-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+            return folder
+    except OSError:
+        pass
+    alone = tempfile.mkdtemp(prefix="holdfast-cache-")
+    atexit.register(shutil.rmtree, alone, ignore_errors=True)
+    return Path(alone)
 
 
 def imported_files(path: Path) -> set[Path]:
     """The files of this package that a file imports directly. Text that only looks like an import may add a file, which
     does no harm; parsing the generated machine as Python would take a fifth of a console's start."""
     modules: set[str] = set()
-    for source, names, plain in IMPORTS.findall(path.read_text()):
+    for source, names, plain in IMPORTS.findall(path.read_text(encoding="utf-8")):
         modules |= {source, *(f"{source}.{name}" for name in WORD.findall(names)), *WORD.findall(plain)}
     places = [PACKAGE.parent.joinpath(*module.split(".")) for module in modules if module.split(".")[0] == "holdfast"]
     return {file for place in places for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()}

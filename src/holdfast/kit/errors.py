@@ -43,6 +43,15 @@ class CheckpointError(HoldfastError):
     """A checkpoint is damaged, foreign or of another version."""
 
 
+class CheckpointOutOfReach(CheckpointError):
+    """A checkpoint that may be whole, but of a newer version, or behind an error of the system: nothing older is used
+    in its place, and nothing is removed."""
+
+
+class UntrustedModule(HoldfastError):
+    """A file names code that the user neither named in this command nor trusts."""
+
+
 class SituationError(HoldfastError):
     """A saved lane does not fit the world it is loaded into."""
 
@@ -63,8 +72,18 @@ class NonFinite(HoldfastError):
     exit_status = 1
 
 
-class DiskFull(HoldfastError):
-    """The disk refused a write during a run."""
+class WriteFailed(HoldfastError):
+    """The system refused to write what a run needs to keep; the text names the file and the system's reason."""
+
+    exit_status = 1
+
+
+class DiskFull(WriteFailed):
+    """No space, no inodes or no quota is left where a run writes."""
+
+
+class EnvironmentExit(HoldfastError):
+    """Code of a world ended the process with `sys.exit`; a run treats that as a failure, whatever the status was."""
 
     exit_status = 1
 

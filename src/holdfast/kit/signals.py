@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -14,7 +15,10 @@ class Stopped(Exception):
 
 
 class StopRequest:
-    """While open, the first signal is only remembered: the loop finishes its iteration, saves and exits."""
+    """While open, the first signal is only remembered: the loop finishes its iteration, saves and exits.
+
+    In another thread than the main one (a notebook's, a Ray worker's) signals stay with whoever owns the process.
+    """
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -23,7 +27,8 @@ class StopRequest:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> StopRequest:
-        self._before = {number: signal.signal(number, self._handle) for number in self.SIGNALS}
+        if threading.current_thread() is threading.main_thread():  # the only one that Python lets handle signals
+            self._before = {number: signal.signal(number, self._handle) for number in self.SIGNALS}
         return self
 
     def __exit__(

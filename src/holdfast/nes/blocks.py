@@ -160,7 +160,7 @@ def stored_traces(cartridge: Cartridge, profile: Profile | None, count: int) -> 
     path = root / f"{cartridge.digest}-{count}.json"
     if profile is None and path.is_file():
         kept.used(path, root)
-        stored = json.loads(path.read_text())
+        stored = json.loads(path.read_text(encoding="utf-8"))
         found = [Found(Trace(tuple(a), loops), tuple(flows), entries) for a, loops, flows, entries in stored["traces"]]
         return found, {int(address): runs for address, runs in stored["left"].items()}
     found, left = find_traces(cartridge, play_profile(cartridge) if profile is None else profile, count)

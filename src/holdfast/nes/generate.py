@@ -124,7 +124,7 @@ def import_text(name: str, text: str) -> ModuleType:
     folder = root / f"{name}-{digest}"
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.py"
-    if not path.is_file() or path.read_text() != text:
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
         kept.write(path, text)
     kept.used(folder, root)
     spec = importlib.util.spec_from_file_location(full_name, path)

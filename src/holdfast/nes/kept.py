@@ -29,7 +29,7 @@ def folder(*names: str) -> Path:
 def write(path: Path, text: str) -> None:
     """Write a file whole, so that a process that reads it meanwhile sees the old one or the new one."""
     handle, aside = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    with os.fdopen(handle, "w") as file:
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     Path(aside).replace(path)
 

@@ -20,7 +20,7 @@ def play(rom: Path, inputs: Path) -> Iterator[NDArray[np.uint8]]:
     picture, so that mistakes in them come at once."""
     cartridge = load_rom(rom)
     try:
-        text = inputs.read_text()
+        text = inputs.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputScriptError(f"cannot read the inputs script {inputs}: {error}") from error
     script = read_inputs(text, str(inputs))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.config.sections import Config
+from holdfast.kit.closing import close_all
 from holdfast.kit.errors import CheckpointError
 from holdfast.kit.timing import Clock
 from holdfast.runs.board import Board
@@ -111,12 +112,10 @@ class Recorder:
         }
 
     def close(self) -> None:
-        self._write_parquet(float("inf"))
-        self.monitor.stop()
-        if self.metrics is not None:
-            self.metrics.close()
-        for stream in (*self.kept.values(), self.events):
-            stream.close()
+        """Close every stream, whatever the disk refuses on the way; the first refusal is raised at the end."""
+        streams = [stream.close for stream in (*self.kept.values(), self.events)]
+        metrics = [] if self.metrics is None else [self.metrics.close]
+        close_all([lambda: self._write_parquet(float("inf")), self.monitor.stop, *metrics, *streams])
 
 
 def cut_streams_back(folder: Path, positions: dict[str, int]) -> list[str]:

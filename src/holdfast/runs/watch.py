@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from holdfast.config.sections import Config
 from holdfast.kit.timing import Clock
 from holdfast.rollout.evaluate import Summary
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.hints import Hint
 from holdfast.state import Counts, State
 
@@ -57,7 +57,7 @@ class Result:
     counts: Counts
     score_name: str
     scores: dict[str, Summary]  # learned first
-    elapsed_s: float
+    elapsed_s: float  # of all processes that the run went through
     agent_steps_per_s: float
     peak_memory_mb: float
     phases: dict[str, float]  # share of the time
@@ -72,11 +72,11 @@ class Result:
 class Watch(Protocol):
     """What a view of a running loop answers to."""
 
-    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None: ...
+    def started(self, config: Config, run: RunFolder, state: State, notes: list[str]) -> None: ...
     def iteration(self, progress: Progress) -> None: ...
     def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None: ...
     def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None: ...
-    def finished(self, run: Run, result: Result) -> None: ...
+    def finished(self, run: RunFolder, result: Result) -> None: ...
 
 
 def peak_memory_mb() -> float:

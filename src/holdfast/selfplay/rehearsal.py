@@ -10,19 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.config.sections import Config
-from holdfast.learner.update import UpdateResult
+from holdfast.learner.update import Learned
+from holdfast.run import Run
 from holdfast.runs.rehearse import Company
-from holdfast.runs.watch import Watch
-from holdfast.selfplay.arena import Arena
-from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.ending import finish_is_due
 from holdfast.selfplay.judging import Judgement, questions_of
 from holdfast.selfplay.levels import DISCRETE, REGRESS_PATIENCE
+from holdfast.selfplay.pair import exercised
+from holdfast.selfplay.pair_judge import PairJudge, Rules, passed
 from holdfast.selfplay.rehearsal_features import WARMUP_TURN, duel_features
 from holdfast.selfplay.sequential import ask
 from holdfast.selfplay.settings import LeagueConfig, LevelsConfig, ResponseConfig
-from holdfast.selfplay.side import Side
-from holdfast.selfplay.state import exercised
 
 DUEL_STEPS, WIDTH, WINDOW = 12, 16, 20
 MET = 16  # earlier policies in a turn
@@ -32,8 +30,8 @@ FEW_WINS, OFTEN, ENOUGH = 0.5, 0.8, 0.7  # what evaluations find in turn, and wh
 TESTED = 100  # duels of each challenger
 
 
-def duel_company(watch: Watch) -> Company:
-    return Company(shrink, lambda mini, run: RehearsedDuel(mini, run, watch), duel_features)
+def duel_company() -> Company:
+    return Company(shrink, inject, duel_features)
 
 
 # --- the miniature ---------------------------------------------------------------------------------------------------
@@ -104,53 +102,62 @@ def _end(config: Config) -> int:
     return (down if config.levels.kind != "none" else sick) + AFTER
 
 
-class RehearsedDuel(Duel):
-    """The run itself, with two things injected."""
+class RehearsedEvaluation:
+    """Plays the duels of an evaluation; only their count is another."""
 
-    def judge_now(self, level: int) -> Judgement:
-        """The duels are played; only their count is another."""
-        found = super().judge_now(level)
-        rate = self._wanted_rate()
-        duels = 100 if self.config.duel.test == "point" else 4096
-        wins, asked = round(rate * duels), questions_of(self.config)
+    def __init__(self, judge: PairJudge) -> None:
+        self.judge, self.play = judge, judge.evaluate
+
+    def __call__(self, run: Run) -> Judgement:
+        found, config = self.play(run), run.config
+        rate = self._wanted_rate(run)
+        duels = 100 if config.duel.test == "point" else 4096
+        wins, asked = round(rate * duels), questions_of(config)
         answers = ask(asked, [wins], [duels])
-        if self.config.duel.test == "point":
+        if config.duel.test == "point":
             answers = {question.name: question.by_point(wins, duels) for question in asked}
         panel = {name: (count // 2, count) for name, (_, count) in found.panel.items()}
         return replace(found, wins=wins, duels=duels, answers=answers, panel=panel)
 
-    def tests_last(self, found: Judgement) -> bool:
-        """Wherever its levels have gone."""
-        return self.config.response.certify
-
-    def is_accepted(self, certificate: dict[str, Any]) -> bool:
-        """Never before the first of its further rounds."""
-        return super().is_accepted(certificate) and self.state.book.rounds == self.config.response.rounds
-
-    def is_outdone(self, facts: dict[str, Any]) -> bool:
-        """Whatever a challenger of one rollout can do."""
-        return True
-
-    def alarms_of(self, found: Judgement, roles: tuple[str, str]) -> list[str]:
-        """Twelve steps of play look like nothing."""
-        return []
-
-    def _wanted_rate(self) -> float:
-        sick, up, down = _phases(self.config)
-        iteration, levels = self.state.counts.iteration, self.config.levels
+    def _wanted_rate(self, run: Run) -> float:
+        sick, up, down = _phases(run.config)
+        iteration, levels, pair = run.state.counts.iteration, run.config.levels, self.judge.pair
         if iteration <= sick:
             return 0.6  # neither balanced nor often enough
         if levels.kind == "none" or iteration > down:
-            if self.state.book.finish_at is None and finish_is_due(self.state):
+            if pair.book.finish_at is None and finish_is_due(pair):
                 return FEW_WINS
             return OFTEN if iteration % 2 else FEW_WINS  # wide enough for a boost, then narrow enough for damping
         if iteration <= up:
             return {"capture": (levels.capture_threshold + 1.0 - levels.min_escape) / 2.0}.get(levels.advance, 0.5)
         return 1.0
 
-    def _update(self, side: Side, arena: Arena, scale: float) -> tuple[UpdateResult | None, dict[str, float | int]]:
-        """One update of a playing role, and one of an exercise, count as not finite."""
-        result, facts = super()._update(side, arena, scale)
-        ill = self.state.counts.iteration + 1 == _phases(self.config)[0]
-        first_exercise = self.state.counts.iteration == 0 and bool(self.state.exercises)
-        return (None if ill or first_exercise else result), facts
+
+def lenient_rules() -> Rules:
+    """Twelve steps of play look like nothing, and a challenger of one rollout gains nothing."""
+    return Rules(
+        tests_last=lambda judge, found: judge.config.response.certify,  # wherever its levels have gone
+        is_accepted=lambda judge, certificate: (
+            passed(judge, certificate) and judge.pair.book.rounds == judge.config.response.rounds
+        ),
+        is_outdone=lambda judge, side: True,
+        alarms_of=lambda judge, found: [],
+    )
+
+
+def inject(run: Run) -> None:
+    """Other counts of evaluations, and a few updates that count as not finite."""
+    judge, learn = run.judge, run.learn
+    assert isinstance(judge, PairJudge)
+    judge.evaluate = RehearsedEvaluation(judge)  # type: ignore[method-assign]
+    judge.rules = lenient_rules()
+    sick = _phases(run.config)[0]
+
+    def sometimes_ill(*given: Any) -> Learned:
+        """One update of a playing role, and one of an exercise."""
+        learned = learn(*given)
+        done = run.state.counts.iteration
+        ill = done + 1 == sick or (done == 0 and bool(judge.pair.exercises))
+        return learned._replace(result=None) if ill else learned
+
+    run.learn = sometimes_ill

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.config.sections import Config
 from holdfast.runs.checkpoint import load
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.rehearse import Feature
 from holdfast.selfplay.arena import below
@@ -20,7 +20,7 @@ WARMUP_TURN = 5  # rollouts of a whole turn, of which a warming one has a fifth
 Rows = list[dict[str, Any]]
 
 
-def duel_features(mini: Config, run: Run) -> list[Feature]:
+def duel_features(mini: Config, run: RunFolder) -> list[Feature]:
     events, metrics = read_lines(run.folder / "events.jsonl"), read_lines(run.folder / "metrics.jsonl")
     found = [*_always(mini, run, events)]
     for enabled, feature in _optional(mini, events, metrics):
@@ -33,7 +33,7 @@ def _of(events: Rows, kind: str) -> Rows:
     return [event for event in events if event["event"] == kind]
 
 
-def _always(mini: Config, run: Run, events: Rows) -> list[Feature]:
+def _always(mini: Config, run: RunFolder, events: Rows) -> list[Feature]:
     turns, back = _of(events, "turn"), _of(events, "rollback")
     roles = [",".join(turn["roles"]) for turn in turns]
     wanted = 2 if mini.duel.mode == "turns" and mini.duel.freeze_role == "none" else 1
@@ -43,14 +43,14 @@ def _always(mini: Config, run: Run, events: Rows) -> list[Feature]:
     ]
 
 
-def _rollback(run: Run, back: Rows, bilateral: bool) -> Feature:
+def _rollback(run: RunFolder, back: Rows, bilateral: bool) -> Feature:
     """The role must be, bit for bit and with its optimiser, what the ring kept."""
     name = "rollback of both roles" if bilateral else "rollback"
     playing = [event for event in back if event["bilateral"] == bilateral]
     if not playing:
         return Feature(name, False, "none happened")
     event = playing[0]
-    saved = load(run.folder / "checkpoints" / f"{event['iteration'] + 1:06d}")
+    saved = load(run.folder / "checkpoints" / f"{event['iteration']:06d}")
     same = {
         role: content_hash(below(saved.arrays, f"{role}/")) == at["policy"] for role, at in event["targets"].items()
     }

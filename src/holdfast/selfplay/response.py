@@ -29,8 +29,8 @@ from holdfast.selfplay.health import LOG_STD_FLOOR
 from holdfast.selfplay.judging import make_ground
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays, Contender, play_matches, wins_of_first
+from holdfast.selfplay.role_learner import spare_maker
 from holdfast.selfplay.rota import FIRST, other
-from holdfast.selfplay.side import spare_maker
 from holdfast.selfplay.vault import arrays_of, put_into
 from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, torch_generator
 from holdfast.worlds.registry import make_world

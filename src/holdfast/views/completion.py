@@ -83,9 +83,10 @@ def _bash(words: Words) -> str:
     -*) COMPREPLY=($(compgen -W "$flags $options" -- "$current")); return ;;
   esac
   case "$verb" in
-    {"|".join(TARGETS)}) COMPREPLY=($(compgen -W '{" ".join(words.targets)}' -- "$current") $(compgen -f -- "$current")) ;;
-    *) COMPREPLY=($(compgen -W "$(ls runs 2>/dev/null)" -- "$current") $(compgen -f -- "$current")) ;;
+    {"|".join(TARGETS)}) values='{" ".join(words.targets)}' ;;
+    *) values="$(ls runs 2>/dev/null)" ;;
   esac
+  COMPREPLY=($(compgen -W "$values" -- "$current") $(compgen -f -- "$current"))
 }}
 complete -F _holdfast holdfast
 """

@@ -136,7 +136,7 @@ PAGES = {"config.md": config_page, "config-expert.md": expert_page, "metrics.md"
 
 def write_pages(folder: Path) -> None:
     for name, page in PAGES.items():
-        (folder / name).write_text(page())
+        (folder / name).write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

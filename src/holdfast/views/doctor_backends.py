@@ -69,7 +69,7 @@ def _done(arguments: argparse.Namespace) -> list[Trial]:
     if not arguments.rows:
         raise ConfigError(["--resume goes on with the trials of a file: name it with --rows"])
     try:
-        lines = Path(arguments.rows).read_text().splitlines() if Path(arguments.rows).exists() else []
+        lines = Path(arguments.rows).read_text(encoding="utf-8").splitlines() if Path(arguments.rows).exists() else []
         found = [Trial(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
         raise ConfigError([f"--rows {arguments.rows} cannot be resumed: {error}"]) from error

@@ -18,7 +18,7 @@ from holdfast.curriculum.gate_settings import GateSettings, gate_values
 from holdfast.curriculum.record import Record, read_records
 from holdfast.curriculum.whatif import Timeline, replay, short
 from holdfast.kit.errors import ConfigError, RunFolderError
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import config_of
 from holdfast.views.dry_run import checked_spec
 
@@ -61,7 +61,7 @@ def _lines(finding: Finding) -> str:
     return text
 
 
-def gate_what_if(run: Run, assignments: list[str], as_json: bool) -> int:
+def gate_what_if(run: RunFolder, assignments: list[str], as_json: bool) -> int:
     """The recorded evaluations of a run under a changed gate."""
     records = recorded(run)
     before = config_of(run).gate
@@ -75,7 +75,7 @@ def gate_what_if(run: Run, assignments: list[str], as_json: bool) -> int:
     return 0
 
 
-def recorded(run: Run) -> tuple[Record, ...]:
+def recorded(run: RunFolder) -> tuple[Record, ...]:
     path = run.folder / DECISIONS
     if not path.exists():
         raise RunFolderError(f"run {run.name} has no {DECISIONS}: its gate never decided anything")

@@ -14,7 +14,7 @@ from holdfast.kit.errors import ConfigError, UnknownName, nearest
 from holdfast.learner.learner import Learner
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.evaluate import HELD_OUT, Evaluation, Summary, evaluation_keys, play_yardsticks, summary
-from holdfast.runs.folder import Run, find_run
+from holdfast.runs.folder import RunFolder, find_run
 from holdfast.runs.reopen import config_of, load_learners
 from holdfast.runs.shelf import ENDING, Shelved, on_shelf, shelves, take_down
 from holdfast.runs.supervised import supervised
@@ -39,7 +39,7 @@ class Kept(NamedTuple):
     """A policy that exists: of a run, or from the shelf of those that came with a game."""
 
     config: Config
-    run: Run | None
+    run: RunFolder | None
     load: Callable[[str], dict[str, Learner]]  # by checkpoint
     media: Path
 

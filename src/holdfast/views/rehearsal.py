@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from holdfast.config.reading import load_config
-from holdfast.runs.rehearsals import rehearse_run
+from holdfast.rehearsal import rehearse_run
 from holdfast.views.dry_run import checked_spec
 from holdfast.views.terminal import Quiet
 

@@ -11,6 +11,11 @@ if TYPE_CHECKING:  # the loop brings torch along, which a line of words does not
     from holdfast.runs.watch import DuelProgress, RoleProgress
 
 
+def visible(text: object) -> str:
+    """Text from a file without what a terminal would obey: escape sequences and other control characters."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in str(text))
+
+
 def shares_line(shares: dict[str, float]) -> str:
     return ", ".join(f"{name} {100 * share:.0f}%" for name, share in shares.items() if share >= 0.005)
 

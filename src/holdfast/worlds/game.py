@@ -30,10 +30,10 @@ class Game:
     uses: frozenset[str] = frozenset()  # sections of the core's curriculum tools that its curriculum reads
     check: Callable[[Any, frozenset[str]], list[str]] | None = None  # (config, set on purpose) -> problems
     feasibility: Callable[[Any], Any] | None = None  # (config) -> curriculum.findings.Report
-    curriculum: Callable[..., Any] | None = None  # (config, folder, tell, append) -> curriculum.live.Curriculum
+    curriculum: Callable[..., Any] | None = None  # (run, state) -> curriculum.contract.Curriculum and Judge
     metrics: tuple[Metric, ...] = ()  # names its curriculum may log
     hints: Callable[[], tuple[Any, ...]] | None = None  # further rules of runs.hint_rules
-    rehearsal: Callable[[Any], Any] | None = None  # (watch) -> runs.rehearse.Company
+    rehearsal: Callable[[], Any] | None = None  # () -> runs.rehearse.Company
     campaign: Callable[[Any], Callable[[Any], int] | None] | None = None  # (config) -> runs in place of one run
     report: Callable[[Any], Any] | None = None  # (record) -> sections of the report
     pictures: Callable[[Any, bool], None] | None = None  # (run folder, all of them) writes media before a report

@@ -95,7 +95,7 @@ class GymWorld(ArrayWorld):
         self.player = self.roles[PLAYER]
         self.unsaveable: str | None = None  # why situations cannot be taken, once that is known
 
-    def _failed(self, call: str, lane: int, error: Exception) -> WorldError:
+    def _failed(self, call: str, lane: int, error: BaseException) -> WorldError:
         t = int(self.clock.t[lane])
         return WorldError(f"{self.spec.name}: {call} raised {type(error).__name__} in lane {lane}, step {t}: {error}")
 
@@ -111,14 +111,14 @@ class GymWorld(ArrayWorld):
         try:
             seen, _ = self.environments[lane].reset(seed=int(self.clock.episode_key[lane]) % SEEDS)
             return self.sight.convert(seen)
-        except Exception as error:  # foreign code may raise anything: told with its cause, never swallowed
+        except (Exception, SystemExit) as error:  # foreign code may raise anything: told with its cause
             raise self._failed("reset()", lane, error) from error
 
     def _step_environment(self, lane: int, action: Any) -> tuple[np.ndarray, float, bool, bool]:
         try:
             seen, reward, terminated, truncated, _ = self.environments[lane].step(self.controls.convert(action))
             return self.sight.convert(seen), float(reward), bool(terminated), bool(truncated)
-        except Exception as error:  # foreign code may raise anything: told with its cause, never swallowed
+        except (Exception, SystemExit) as error:  # foreign code may raise anything: told with its cause
             raise self._failed("step()", lane, error) from error
 
     def step(self, actions: Mapping[str, np.ndarray]) -> None:

@@ -11,6 +11,7 @@ from holdfast.worlds.game import Game
 from holdfast.worlds.importing import import_path
 from holdfast.worlds.ours import OURS
 from holdfast.worlds.plugins import load_plugin, plugins
+from holdfast.worlds.trust import admit
 from holdfast.worlds.workers.supervisor import Supervisor, is_supervised
 
 
@@ -59,6 +60,11 @@ def _named(name: str) -> Any:
     return import_path(OURS.get(name, name))
 
 
+def path_of(name: str) -> str:
+    """`module:Class` for the game of an installed package; other names stay."""
+    return plugins()[name].value if name not in OURS and name in plugins() else name
+
+
 def own_game(name: object) -> Game:
     """The game of a world that is installed, none for others: a name in a run folder does not choose what is imported
     from elsewhere."""
@@ -88,14 +94,14 @@ def make_world(
 ) -> World:
     """Construct a world; call `reset()` on it before the first step. Only worlds in workers use the supervisor."""
     if is_supervised(settings):
+        admit(name)
         own = "" if _is_foreign_name(name) else world_class(name).game.in_workers
         if own:
             return import_path(own)(settings, lanes, seed, threads, supervisor)
         from holdfast.worlds.workers.world import WorkerWorld
 
-        return WorkerWorld(name, settings, lanes, seed, threads, supervisor)
+        return WorkerWorld(path_of(name), settings, lanes, seed, threads, supervisor)
     made: Any = world_class(name)
     if _is_foreign(name):
-        path = plugins()[name].value if ":" not in name else name
-        return made(path, settings, lanes, seed, threads)
+        return made(path_of(name), settings, lanes, seed, threads)
     return made(settings, lanes, seed, threads)

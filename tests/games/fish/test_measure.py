@@ -7,7 +7,7 @@ from holdfast.games.fish.world.evaluation import evaluated_schools
 from holdfast.games.fish.world.fish import FishSettings
 from holdfast.games.fish.world.measure import (
     Cluster,
-    Evaluated,
+    EvaluatedSchools,
     high_speed_share,
     lifetimes,
     measure,
@@ -23,9 +23,9 @@ def velocity(heading_deg: float, speed: float) -> list[float]:
     return [speed * np.cos(np.radians(heading_deg)), speed * np.sin(np.radians(heading_deg))]
 
 
-def hand_made() -> Evaluated:
+def hand_made() -> EvaluatedSchools:
     """Three episodes of four fish: 5 deaths in step one, 3 of them unavoidable."""
-    return Evaluated(
+    return EvaluatedSchools(
         death_step=np.array([[1, 1, 1, -1], [1, 99, 100, 149], [-1, 1, 500, -1]], np.int16),
         step_limit=500,
         first_pred_vel=np.array([velocity(95, 1.7), velocity(145, 1.61), velocity(359.999, 1.0)], np.float32),

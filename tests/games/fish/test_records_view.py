@@ -15,7 +15,7 @@ from holdfast.games.fish.views.records import read_judged, step_one_deaths, writ
 from holdfast.games.fish.views.report import school_sections
 from holdfast.games.fish.world.evaluation import evaluated_schools
 from holdfast.games.fish.world.fish import Fish, FishSettings
-from holdfast.games.fish.world.measure import Evaluated, high_speed_share, measure, step_one_clusters
+from holdfast.games.fish.world.measure import EvaluatedSchools, high_speed_share, measure, step_one_clusters
 from holdfast.rollout.evaluate import evaluation_keys, play_once
 from holdfast.runs.metrics import read_lines
 from holdfast.views.report.axes import short
@@ -53,11 +53,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def schools(folder: Path, index: int) -> Evaluated:
+def schools(folder: Path, index: int) -> EvaluatedSchools:
     of = read_judged(folder)[index].episodes
     none = np.zeros(20, int)
     first = np.stack([of["first_pred_vx"], of["first_pred_vy"]], axis=1)
-    return Evaluated(of["death_step"], 60, first, none, none)
+    return EvaluatedSchools(of["death_step"], 60, first, none, none)
 
 
 def test_clusters_are_those_of_the_evaluation(folder: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from holdfast.cli.main import main
 
+from holdfast.cli.main import main
 from holdfast.games.mario.world import rom as roms
 from holdfast.games.mario.world.own_cartridge import own_cartridge
 

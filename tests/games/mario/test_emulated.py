@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from holdfast.config.reading import load_config
 
+from holdfast.config.reading import load_config
 from holdfast.games.mario.world import facts
 from holdfast.games.mario.world.actions import BITS
 from holdfast.games.mario.world.emulated import EmulatedMario, refuse

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from holdfast.cli.main import run as holdfast
 from holdfast.config.reading import load_config
-
 from holdfast.games.mario.views.levels import level_row
 from holdfast.games.mario.world.play import DEATH, FLAG, PIT
 from holdfast.kit.errors import ConfigError
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.views.judge import planned
 from holdfast.worlds.api import Episodes
 from holdfast.worlds.registry import make_world
@@ -39,21 +39,21 @@ def test_a_row_counts_clears_and_ends() -> None:
 
 
 @pytest.fixture(scope="module")
-def mario_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def mario_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     options = {"world.rom": "own", "world.stages": "1-1,1-4", "world.max_steps": "12", "run.iterations": "2"}
     options |= {"learner.engine": "torch", "evaluation.episodes": "2", "evaluation.final_episodes": "2"}
     run, _ = finished_run(tmp_path_factory.mktemp("runs"), "mario-1-1", **options)
     return run
 
 
-def test_every_stage_of_a_run_is_judged(mario_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_stage_of_a_run_is_judged(mario_run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert holdfast(["evaluate", str(mario_run.folder), "--episodes", "4", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [row["stage"] for row in told["levels"]] == ["1-1", "1-4"]
     assert all(row["episodes"] == sum(row["ends"].values()) == 4 for row in told["levels"])
 
 
-def test_a_chosen_stage_is_filmed(mario_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_chosen_stage_is_filmed(mario_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     video = tmp_path / "run.gif"
     assert holdfast(["play", str(mario_run.folder), "--stage", "1-4", "--video", str(video)]) == 0
     assert video.stat().st_size > 1000

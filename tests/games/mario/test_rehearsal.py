@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from holdfast.config.reading import load_config
-
-from holdfast.runs.rehearsals import rehearse_run
+from holdfast.rehearsal import rehearse_run
 from holdfast.views.terminal import Quiet
 
 EVERYTHING = ["--world.rom=own", "--policy.hidden=16", "--rollout.threads=1", "--starts.share=0.3"]

@@ -13,7 +13,7 @@ from holdfast.games.mario.views.report import counts_by_kind
 from holdfast.games.mario.world.play import DEATH, FLAG, TIMEOUT
 from holdfast.kit.errors import CheckpointError
 from holdfast.runs.choose import load_checkpoint
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.metadata import refuse_other_world
 from holdfast.views.report import write_report
 from holdfast.worlds.spec import Episodes
@@ -65,7 +65,7 @@ def test_episodes_are_counted_by_kind_and_place() -> None:
 
 
 def test_a_checkpoint_tells_its_rom_and_buttons_and_is_refused_with_another(played: Path) -> None:
-    meta = load_checkpoint(Run(played), "latest").meta
+    meta = load_checkpoint(RunFolder(played), "latest").meta
     world = own_world(actions="simple")
     assert meta["world"]["identity"] == world.identity()
     assert len(world.identity()["rom_sha1"]) == 40 and world.identity()["buttons"][4] == "RIGHT+A+B"

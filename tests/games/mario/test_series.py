@@ -18,7 +18,7 @@ from holdfast.games.mario.series import Attempt, Series, attempt_config, read_ro
 from holdfast.games.mario.series_options import SeriesConfig
 from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.runs import shelf
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reading import read_lines
 from holdfast.runs.shelf import take_down
 from holdfast.views.dry_run import spec_of
@@ -66,7 +66,7 @@ def test_a_stage_may_begin_with_weights_of_its_own(tmp_path: Path) -> None:
     config = series_config(tmp_path / "later", "1-2")
     config = config.with_section(replaced(config, stages={"1-2": {"run.init": weights}}))
     assert Series(config, "mario-levels", Quiet, print).go() == 0
-    assert Run(tmp_path / "later/mario-levels/1-2-round1").describe()["config"]["run"]["init"] == weights
+    assert RunFolder(tmp_path / "later/mario-levels/1-2-round1").describe()["config"]["run"]["init"] == weights
 
 
 def test_rounds_go_through_what_is_not_solved_in_the_order_of_the_stages(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_later_round_goes_on_with_what_cleared_the_stage(tmp_path: Path) -> No
     series.rows["1-1"] = {**row, "rate": 0.2}
     assert series._first_weights("1-1") == str(kept)
     assert series._train(Attempt("1-1", 2)) == 0
-    assert Run(tmp_path / "mario-levels/1-1-round2").describe()["config"]["run"]["init"] == str(kept)
+    assert RunFolder(tmp_path / "mario-levels/1-1-round2").describe()["config"]["run"]["init"] == str(kept)
     other = dataclasses.replace(series.config.policy, hidden=(8,))
     series.config = dataclasses.replace(series.config, policy=other)
     assert series._first_weights("1-1") == "", "weights of another kind of policy cannot be gone on with"

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+
 from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
-
 from holdfast.curriculum.deck_files import read_deck
 from holdfast.games.mario.world import facts, play
 from holdfast.kit.errors import ConfigError

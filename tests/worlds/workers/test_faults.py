@@ -36,6 +36,7 @@ SEEN_AT_ONCE = {
     "exit": "ended with status 3 in step",
     "kill": "was killed by SIGKILL in step",
     "raise": "RuntimeError: the drill raised this",
+    "rubbish": "it sent what no worker says",
     "nan": f"NonFinite: {DRILL}: the observation is nan at index [0]",
     "nan_reward": f"NonFinite: {DRILL}: the reward is nan",
     "shape": "ValueError: the observation has shape (3,), the space says (2,)",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from holdfast.config.reading import from_json, load_config
 
+from holdfast.config.reading import from_json, load_config
 from holdfast.kit.errors import ConfigError
 
 

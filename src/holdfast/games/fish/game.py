@@ -42,16 +42,18 @@ def feasibility(config: Any) -> Any:
     return check_school(config)
 
 
-def curriculum(config: Any, folder: Path, tell: Any, append: Any) -> Any:
+def curriculum(run: Any, state: Any) -> Any:
+    from holdfast.curriculum.judge import EpisodeJudge
     from holdfast.games.fish.school import SchoolCurriculum
 
-    return SchoolCurriculum(config, folder, tell, append)
+    made = SchoolCurriculum(run, state.world)
+    return made, EpisodeJudge(made.evaluation_settings, made.watching)
 
 
-def rehearsal(watch: Any) -> Any:
+def rehearsal() -> Any:
     from holdfast.games.fish.rehearsal import school_company
 
-    return school_company(watch)
+    return school_company()
 
 
 def report(record: Any) -> Any:

@@ -11,20 +11,19 @@ from itertools import product
 from typing import Any
 
 from holdfast.config.sections import Config
+from holdfast.curriculum.contract import Evaluated
 from holdfast.curriculum.deck_spec import parse_stages, print_stages
 from holdfast.curriculum.gate import GateState, decide
 from holdfast.curriculum.gate_settings import FAILURE_KEYS, GateSettings, is_on
+from holdfast.curriculum.judge import EpisodeJudge
 from holdfast.curriculum.schedule import Schedule, print_schedule, schedule_for
 from holdfast.games.fish.boost import BoostSettings
 from holdfast.games.fish.density import DensitySettings
 from holdfast.games.fish.school import SchoolCurriculum
-from holdfast.rollout.evaluate import HELD_OUT
-from holdfast.runs.folder import Run
+from holdfast.run import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.rehearse import Company, Feature
-from holdfast.runs.watch import Watch
-from holdfast.train import Training
-from holdfast.worlds.api import Episodes
 
 EPISODE_STEPS = 12  # of training, so that schools reset in every iteration
 LEAST_SHARE = 0.5
@@ -33,8 +32,8 @@ LOOK_AHEAD = 5
 ALL_EVENTS = ("noop", "success_progress", "advance", "failure_hold", "rollback", "locked", "frozen")
 
 
-def school_company(watch: Watch) -> Company:
-    return Company(shrink, lambda mini, run: RehearsedTraining(mini, run, watch), school_features)
+def school_company() -> Company:
+    return Company(shrink, with_scripts, school_features)
 
 
 # --- the miniature ---------------------------------------------------------------------------------------------------
@@ -101,42 +100,45 @@ def _short_schedule(whole: Config, interval: int) -> tuple[str, int]:
 # --- the cast --------------------------------------------------------------------------------------------------------
 
 
-class RehearsedTraining(Training):
-    """A training whose evaluations are played by scripts once its own policy has played the first."""
+class ScriptedJudge(EpisodeJudge):
+    """Lets scripts play the evaluations once the policy itself has played the first."""
 
-    def evaluate(self, block: int, count: int) -> Episodes:
-        if block == HELD_OUT or self.state.counts.iteration <= 1 or not self.config.gate.enabled:
-            return super().evaluate(block, count)
-        script = self._next_script()
-        episodes = self.evaluation(block, count).play(lambda world: world.yardsticks()[script])
-        self._keep_evaluation(f"{self.state.counts.iteration:06d}", {"learned": episodes})
-        return episodes
+    def __init__(self, judge: EpisodeJudge) -> None:
+        super().__init__(judge.settings, judge.watching)
+        self._measured: dict[str, dict[str, Any]] = {}  # what each script reaches
 
-    def _next_script(self) -> str:
-        assert isinstance(self.curriculum, SchoolCurriculum)
-        curriculum, iteration = self.curriculum, self.state.counts.iteration
-        cast = {name: self._numbers(name) for name in casting({n: s.mean for n, s in self.scores.items()})}
-        seen = {line["event"] for line in read_lines(self.run.folder / "gate_debug.jsonl")}
-        wanted = set(enabled_events(self.config.gate)) - seen
+    def play(self, run: Run) -> Evaluated:
+        if run.state.counts.iteration <= 1 or not run.config.gate.enabled:
+            return super().play(run)
+        script, evaluation = self._next_script(run), self.during(run)
+        return self.keep(run, evaluation, evaluation.play(lambda world: world.yardsticks()[script]))
+
+    def _next_script(self, run: Run) -> str:
+        curriculum, iteration = run.curriculum, run.state.counts.iteration
+        assert isinstance(curriculum, SchoolCurriculum)
+        means = {name: found.mean for name, found in self.yardsticks.items()}
+        cast = {name: self._numbers(run, curriculum, name) for name in casting(means)}
+        seen = {line["event"] for line in read_lines(run.folder.folder / "gate_debug.jsonl")}
+        wanted = set(enabled_events(run.config.gate)) - seen
         for length in range(1, LOOK_AHEAD + 1):
             for plan in product(cast, repeat=length):
                 evaluations = [curriculum.measured(iteration + k, cast[name]) for k, name in enumerate(plan)]
-                if last_event(curriculum.gate, self.config.gate, evaluations) in wanted:
+                if last_event(curriculum.gate, run.config.gate, evaluations) in wanted:
                     return plan[0]
         return next(iter(cast))
 
-    def _numbers(self, script: str) -> dict[str, Any]:
+    def _numbers(self, run: Run, curriculum: SchoolCurriculum, script: str) -> dict[str, Any]:
         """What a script reaches on the seeds of the evaluations, measured once."""
-        assert isinstance(self.curriculum, SchoolCurriculum)
         if script not in self._measured:
-            evaluation = self.evaluation(self.block, self.config.evaluation.episodes)
+            evaluation = self.during(run)
             episodes = evaluation.play(lambda world: world.yardsticks()[script])
-            self._measured[script] = self.curriculum.numbers(episodes, evaluation.settings)
+            self._measured[script] = curriculum.numbers(episodes, evaluation.settings)
         return self._measured[script]
 
-    @property
-    def _measured(self) -> dict[str, dict[str, Any]]:
-        return self.__dict__.setdefault("measured_scripts", {})
+
+def with_scripts(run: Run) -> None:
+    assert isinstance(run.judge, EpisodeJudge)
+    run.judge = ScriptedJudge(run.judge)
 
 
 def casting(means: dict[str, float]) -> list[str]:
@@ -169,7 +171,7 @@ def enabled_events(gate: GateSettings) -> tuple[str, ...]:
 # --- what was seen ---------------------------------------------------------------------------------------------------
 
 
-def school_features(mini: Config, run: Run) -> list[Feature]:
+def school_features(mini: Config, run: RunFolder) -> list[Feature]:
     trace = read_lines(run.folder / "schedule_trace.jsonl")
     events = read_lines(run.folder / "events.jsonl")
     return [
@@ -202,7 +204,7 @@ def _schedule_features(mini: Config, trace: list[dict[str, Any]], events: list[d
     return found
 
 
-def _gate_features(mini: Config, run: Run) -> list[Feature]:
+def _gate_features(mini: Config, run: RunFolder) -> list[Feature]:
     records = read_lines(run.folder / "gate_debug.jsonl")
     found = []
     for event in enabled_events(mini.gate):
@@ -228,7 +230,7 @@ def _deck_features(mini: Config, trace: list[dict[str, Any]], events: list[dict[
     return found
 
 
-def _harvest_features(run: Run, events: list[dict[str, Any]]) -> list[Feature]:
+def _harvest_features(run: RunFolder, events: list[dict[str, Any]]) -> list[Feature]:
     kept = sum(int(event["situations"]) for event in events if event["event"] == "harvest")
     files = sorted(path.name for path in (run.folder / "decks").glob("harvest_*.npz"))
     return [Feature("harvest", kept > 0 and bool(files), f"{kept} situations in {len(files)} files")]

@@ -6,19 +6,18 @@ iterations, and which arrays of the world it reaches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from holdfast.config.sections import Config
+from holdfast.curriculum.contract import Curriculum, Evaluated, Numbers, Plan, Played
 from holdfast.curriculum.criteria import Measured
 from holdfast.curriculum.deck_files import Source
 from holdfast.curriculum.deck_queue import episode_limit, first_limit
 from holdfast.curriculum.gate import GateState, decide, phase_limit
-from holdfast.curriculum.live import Append, Curriculum, Numbers, Tell
 from holdfast.curriculum.record import Record
 from holdfast.curriculum.schedule import schedule_for
 from holdfast.games.fish.boost import BoostSettings
@@ -28,8 +27,12 @@ from holdfast.games.fish.school_deck import SchoolDeck
 from holdfast.games.fish.school_records import DECISIONS, HISTORY, TRACE, SchoolRecords, training_numbers
 from holdfast.games.fish.school_replay import Tracks, keep_worst
 from holdfast.games.fish.world.evaluation import evaluated_schools
-from holdfast.games.fish.world.measure import Evaluated, final_share, measure
-from holdfast.worlds.api import Act, Episodes, Plan, World
+from holdfast.games.fish.world.measure import EvaluatedSchools, final_share, measure
+from holdfast.worlds.api import Act, Episodes, World
+from holdfast.worlds.api import Plan as LevelPlan
+
+if TYPE_CHECKING:
+    from holdfast.run import Run
 
 LOGGED = ("min_final", "worst10_final", "death_p10", "early_100", "step_one_ratio", "avoidable_step_one_ratio",
           "ceiling_avg", "ceiling_min")  # fmt: skip
@@ -44,7 +47,7 @@ def course_of(config: Config) -> Course:
     return Course(schedule, config.section(DensitySettings), boost, config.world.density_coef)
 
 
-def worst_gap(schools: Evaluated) -> float:
+def worst_gap(schools: EvaluatedSchools) -> float:
     """How far the worst episode stays behind what was possible in that same episode."""
     ceiling = 1.0 - schools.floor / schools.death_step.shape[1]
     return float((ceiling - final_share(schools.death_step)).max())
@@ -55,8 +58,9 @@ class SchoolCurriculum(Curriculum):
 
     streams = (TRACE, HISTORY, DECISIONS)
 
-    def __init__(self, config: Config, folder: Path, tell: Tell, append: Append) -> None:
-        self.config, self.folder, self.tell = config, folder, tell
+    def __init__(self, run: Run, world: World) -> None:
+        self.config, self.folder, self.tell = run.config, run.folder.folder, run.decision
+        config = run.config
         self.course = course_of(config)
         self.gate = GateState()
         self.now: Conditions | None = None
@@ -64,9 +68,10 @@ class SchoolCurriculum(Curriculum):
         self.tracks: Tracks | None = None  # of the evaluation under way
         self.final: dict[str, Any] = {}  # what the last evaluation, on held-out seeds, measured
         self._improved = False
-        self.deck = SchoolDeck(config, self.course, folder, tell)
+        self.deck = SchoolDeck(config, self.course, self.folder, self.tell)
         self.deal = self.deck.deal if self.deck.in_use else None
-        self.records = SchoolRecords(append)
+        self.records = SchoolRecords(run.recorder.append)
+        self.notes = list(self.deck.open(world))
 
     # --- before an iteration -----------------------------------------------------------------------------------------
 
@@ -89,21 +94,31 @@ class SchoolCurriculum(Curriculum):
             level["density_coef"] = conditions.density
         return level
 
-    def open(self, world: World) -> list[str]:
-        return list(self.deck.open(world))
+    def begin(self, run: Run, is_new: bool) -> list[str]:
+        if is_new:
+            self._begin(run.state.world)
+        return self.notes
 
-    def begin(self, world: World) -> None:
+    def _begin(self, world: World) -> None:
         """First episodes of different lengths, so that the schools never reset in lock-step."""
         self.now = self.conditions(1)
         for lane in range(world.lanes):
             steps = first_limit(lane, world.lanes, self.episode_steps)
-            world.plan(np.array([lane]), Plan(self.level(self.now, steps)))
+            world.plan(np.array([lane]), LevelPlan(self.level(self.now, steps)))
         world.reset()
         self._deal(world, world.chosen(None))
 
-    def prepare(self, world: World, iteration: int) -> np.ndarray:
+    def plan(self, run: Run) -> Plan:
+        seat = run.state.seat
+        restarted = self._prepare(seat.world, run.state.counts.iteration + 1)
+        if len(restarted):
+            seat.memory.restart(restarted, seat.world.lanes)
+        return super().plan(run)._replace(deal=self.deal)
+
+    def _prepare(self, world: World, iteration: int) -> np.ndarray:
+        """Set what the next episodes are like; the lanes that were restarted."""
         before, self.now = self.now, self.conditions(iteration)
-        world.plan(world.chosen(None), Plan(self.level(self.now, self.episode_steps)))
+        world.plan(world.chosen(None), LevelPlan(self.level(self.now, self.episode_steps)))
         if before is None or before.phase == self.now.phase:
             return np.empty(0, np.int64)
         restart = before.fish != self.now.fish or self.config.schedule.phase_reset == "always"
@@ -121,11 +136,12 @@ class SchoolCurriculum(Curriculum):
 
     # --- after an iteration ------------------------------------------------------------------------------------------
 
-    def learned(self, iteration: int, episodes: Episodes | None, learner: Mapping[str, float | int]) -> Numbers:
+    def observe(self, run: Run, played: Sequence[Played], row: Numbers) -> Numbers:
         assert self.now is not None
-        played = training_numbers(episodes)
+        iteration = run.state.counts.iteration
+        trained = training_numbers(played[0].episodes)
         dealt = self.deck.after_iteration(iteration)
-        self.records.trace(iteration, self.now, self.gate.level, played, dealt, learner)
+        self.records.trace(iteration, self.now, self.gate.level, trained, dealt, row)
         return {
             **{f"curriculum.{name}": value for name, value in self.now._asdict().items()},
             "curriculum.level": self.gate.level,
@@ -134,9 +150,9 @@ class SchoolCurriculum(Curriculum):
             "curriculum.deck_remaining": dealt["ratio"],
         }
 
-    @property
-    def exhausted(self) -> bool:
-        return self.deck.in_use and self.config.deck.on_empty == "stop" and self.deck.dealer.is_empty
+    def is_done(self, run: Run) -> bool:
+        stops = self.deck.in_use and self.config.deck.on_empty == "stop"
+        return super().is_done(run) or (stops and self.deck.dealer.is_empty)
 
     # --- evaluations -------------------------------------------------------------------------------------------------
 
@@ -151,9 +167,8 @@ class SchoolCurriculum(Curriculum):
         self.tracks = Tracks(act, world)
         return self.tracks
 
-    def judge(
-        self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act], policy: str
-    ) -> Numbers:
+    def judge(self, run: Run, found: Evaluated) -> Numbers:
+        iteration, episodes, settings, policy = run.state.counts.iteration, found.episodes, found.settings, found.policy
         schools, numbers = evaluated_schools(episodes, settings), self.numbers(episodes, settings)
         record = self._decide(iteration, numbers) if self.config.gate.enabled else None
         self.records.evaluated(iteration, episodes, schools, numbers, record, self.deck.type)
@@ -163,7 +178,7 @@ class SchoolCurriculum(Curriculum):
             keep_worst(self.folder, self.tracks, episodes, settings, self.config.deck.replay_count, source)
             self.tracks = None
         now = settings if self.now is None else replace(settings, fish=self.now.fish)
-        self.deck.after_evaluation(iteration, episodes, now, make_act, policy)
+        self.deck.after_evaluation(iteration, episodes, now, found.make_act, policy)
         logged = {f"evaluation.{name}": float(numbers[name]) for name in (*LOGGED, "worst_gap")}
         return {**logged, "curriculum.level": self.gate.level}
 
@@ -203,8 +218,8 @@ class SchoolCurriculum(Curriculum):
     def improved(self) -> bool:
         return self._improved
 
-    def conclude(self, episodes: Episodes, settings: Any) -> None:
-        schools = evaluated_schools(episodes, settings)
+    def conclude(self, found: Evaluated) -> None:
+        schools = evaluated_schools(found.episodes, found.settings)
         self.final = {**measure(schools), "worst_gap": worst_gap(schools)}
 
     # --- saved and taken back ----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 from holdfast.config.presets import preset_folders
 from holdfast.config.sections import Config
 from holdfast.curriculum.bytype import parse_by_type
+from holdfast.curriculum.contract import Tell
 from holdfast.curriculum.dealing import Dealer
 from holdfast.curriculum.deck_files import Deck, Source, read_deck
 from holdfast.curriculum.deck_promotion import promote, promotion_due
@@ -19,7 +20,6 @@ from holdfast.curriculum.deck_queue import QueuePlan, blocks_of, episode_limit
 from holdfast.curriculum.deck_spec import OWN_HARVEST, check_files, parse_stages
 from holdfast.curriculum.deck_supply import Loaded, Supply, deal, open_supply, scaled_deck
 from holdfast.curriculum.deck_warning import Warned, WarningState, watch
-from holdfast.curriculum.live import Tell
 from holdfast.games.fish.course import Course
 from holdfast.games.fish.harvest import HarvestRule, harvest_keys, harvest_path, harvest_run
 from holdfast.games.fish.world.fish import Fish

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.curriculum.live import Append
+from holdfast.curriculum.contract import Append
 from holdfast.curriculum.record import Record
 from holdfast.games.fish.course import Conditions
-from holdfast.games.fish.world.measure import Evaluated
+from holdfast.games.fish.world.measure import EvaluatedSchools
 from holdfast.worlds.api import Episodes
 
 TRACE, HISTORY, DECISIONS = "schedule_trace.jsonl", "eval_history.jsonl", "gate_debug.jsonl"
@@ -64,7 +64,7 @@ class SchoolRecords:
         self,
         iteration: int,
         episodes: Episodes,
-        schools: Evaluated,
+        schools: EvaluatedSchools,
         numbers: Mapping[str, Any],
         record: Record | None,
         kind: str,
@@ -74,7 +74,7 @@ class SchoolRecords:
             self.append(DECISIONS, record.to_json())
 
 
-def per_episode(episodes: Episodes, schools: Evaluated) -> dict[str, Any]:
+def per_episode(episodes: Episodes, schools: EvaluatedSchools) -> dict[str, Any]:
     return {
         "keys": [str(key) for key in episodes["key"]],  # 64 bits do not fit a JSON number
         "final_alive": (schools.death_step < 0).sum(axis=1).tolist(),

@@ -60,8 +60,8 @@ def _play(world: World, steps: int) -> int:
 
 def _collecting(state: State) -> Callable[[], int]:
     def work() -> int:
-        collect(state.world, state.learners, state.batches, state.memory, state.actions, Clock())
-        return sum(batch.steps * batch.rows for batch in state.batches.values())
+        collect(state.world, state.learners, state.seat.batches, state.seat.memory, state.seat.actions, Clock())
+        return sum(batch.steps * batch.rows for batch in state.seat.batches.values())
 
     return work
 
@@ -72,7 +72,7 @@ def _training(config: Config, state: State) -> Callable[[], int]:
     def work() -> int:
         done = collecting()
         for role, learner in state.learners.items():
-            update(learner, state.batches[role], pace(learner.config, 0, 1), state.shuffle)
+            update(learner, state.seat.batches[role], pace(learner.config, 0, 1), state.shuffle)
         return done
 
     return work

@@ -169,7 +169,7 @@ class Explorer:
 
     def _begin_at(self, lanes: np.ndarray, cells: list[Cell]) -> None:
         spec = self.world.spec
-        places = [Situation(spec.name, spec.version, cell.place.rows) for cell in cells]
+        places = [Situation(spec.name, spec.version, cell.place.rows, checked=True) for cell in cells]
         self.world.begin_from(lanes, Situation.joined(places))
 
     # --- what was found ----------------------------------------------------------------------------------------------

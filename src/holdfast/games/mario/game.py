@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from holdfast.games.mario.bootstrap import BUNDLE, BootstrapRules
@@ -39,10 +38,11 @@ def check(config: Any, explicit: frozenset[str]) -> list[str]:
     return stage_problems(config, explicit)
 
 
-def curriculum(config: Any, folder: Path, tell: Any, append: Any) -> Any:
+def curriculum(run: Any, state: Any) -> Any:
+    from holdfast.curriculum.judge import EpisodeJudge
     from holdfast.games.mario.stages import StageCurriculum
 
-    return StageCurriculum(config, folder, tell)
+    return StageCurriculum(run, state), EpisodeJudge()
 
 
 def hints() -> tuple[Any, ...]:
@@ -51,10 +51,10 @@ def hints() -> tuple[Any, ...]:
     return RULES
 
 
-def rehearsal(watch: Any) -> Any:
+def rehearsal() -> Any:
     from holdfast.games.mario.rehearsal import stage_company
 
-    return stage_company(watch)
+    return stage_company()
 
 
 def campaign(config: Any) -> Callable[[argparse.Namespace], int] | None:

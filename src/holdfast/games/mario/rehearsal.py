@@ -10,11 +10,10 @@ from holdfast.config.sections import Config
 from holdfast.curriculum.adaptive import CHANNELS
 from holdfast.games.mario.bootstrap import BootstrapRules
 from holdfast.games.mario.world.actions import NOOP, read_actions
-from holdfast.runs.folder import Run
+from holdfast.run import unprepared
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.rehearse import STEPS, Company, Feature
-from holdfast.runs.watch import Watch
-from holdfast.train import Training
 
 EPISODE_STEPS = 24
 STILL_STEPS = STEPS  # one iteration without any ground
@@ -22,8 +21,8 @@ FORCED_STEPS = 4
 RULES = ("auto", "adaptive", "secondary")
 
 
-def stage_company(watch: Watch) -> Company:
-    return Company(shrink, lambda mini, run: Training(mini, run, watch), stage_features)
+def stage_company() -> Company:
+    return Company(shrink, unprepared, stage_features)
 
 
 def shrink(whole: Config, mini: Config) -> Config:
@@ -60,7 +59,7 @@ def _early(rules: BootstrapRules) -> BootstrapRules:
     return replace(rules, **changes, secondary_patience=1)
 
 
-def stage_features(mini: Config, run: Run) -> list[Feature]:
+def stage_features(mini: Config, run: RunFolder) -> list[Feature]:
     lines, events = read_lines(run.folder / "metrics.jsonl"), read_lines(run.folder / "events.jsonl")
     found = []
     if mini.starts.share > 0.0:

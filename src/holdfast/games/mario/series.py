@@ -24,7 +24,8 @@ from holdfast.games.mario.world.stages import STAGES, read_stages
 from holdfast.kit.disk import replace_file
 from holdfast.kit.errors import RunFolderError
 from holdfast.runs.choose import load_checkpoint
-from holdfast.runs.folder import RUN_FILE, Run, command_line, create_run
+from holdfast.runs.folder import RUN_FILE, RunFolder, command_line, create_run
+from holdfast.runs.plain_files import read_json
 from holdfast.runs.reopen import config_of, load_learners
 from holdfast.runs.shelf import ENDING, on_shelf, shelve, take_down
 from holdfast.runs.watch import Result, Watch
@@ -111,10 +112,10 @@ class Series:
         """Train, resume, or keep what lies there finished."""
         config = attempt_config(self.config, attempt, self._first_weights(attempt.stage))
         folder = Path(config.run.root) / attempt.name
-        if (folder / "result.json").is_file() and json.loads((folder / "result.json").read_text())["exit_status"] == 0:
+        if _has_ended_well(folder):
             return 0
         if (folder / RUN_FILE).is_file():
-            run = Run(folder)
+            run = RunFolder(folder)
             run.lock()
             return self._finish(run, lambda watch: resume(config_of(run), run, watch))
         run = create_run(config, self.preset, command_line())
@@ -134,7 +135,7 @@ class Series:
         beside = self.results / f"{stage}{ENDING}"
         return beside if beside.is_file() else on_shelf(stage)
 
-    def _finish(self, run: Run, go: Callable[[Watch], Result]) -> int:
+    def _finish(self, run: RunFolder, go: Callable[[Watch], Result]) -> int:
         try:
             return go(self.make_watch()).exit_status
         finally:
@@ -142,14 +143,20 @@ class Series:
 
     def _judge(self, attempt: Attempt) -> None:
         """Judge the policy as it will lie on the shelf; keep it if it is the stage's best so far."""
-        run = Run(Path(attempt_config(self.config, attempt).run.root) / attempt.name)
+        run = RunFolder(Path(attempt_config(self.config, attempt).run.root) / attempt.name)
         row = adopt(self.results, run, attempt.stage, "best", self.config.section(SeriesConfig).episodes, attempt.round)
         self.rows = read_rows(self.results)
         self.say(f"stage {attempt.stage}: {row.clears} of {row.episodes} cleared [{row.low:.2f}, {row.high:.2f}]")
 
 
 def adopt(
-    results: Path, run: Run, stage: str, checkpoint: str, episodes: int, rounds: int = 1, shelf: Path | None = None
+    results: Path,
+    run: RunFolder,
+    stage: str,
+    checkpoint: str,
+    episodes: int,
+    rounds: int = 1,
+    shelf: Path | None = None,
 ) -> LevelRow:
     """Judge a run's policy as it would lie on the shelf (beside the table unless given), put it there if it is the
     stage's best, write the table."""
@@ -169,7 +176,7 @@ def adopt(
     return row
 
 
-def _spent(run: Run, before: dict[str, Any] | None) -> dict[str, Any]:
+def _spent(run: RunFolder, before: dict[str, Any] | None) -> dict[str, Any]:
     """Steps and CPU minutes of all the stage's runs; checkpoints of older versions do not count the latter."""
     last = load_checkpoint(run, "latest")
     steps, cpu_s = last.facts["counts"]["agent_steps"], last.meta.get("counters", {}).get("cpu_s")
@@ -185,7 +192,7 @@ def read_rows(folder: Path) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
     try:
-        return {str(row["stage"]): row for row in json.loads(path.read_text())}
+        return {str(row["stage"]): row for row in json.loads(path.read_text(encoding="utf-8"))}
     except (ValueError, KeyError, TypeError) as error:
         raise RunFolderError(f"{path} is no table of a series: {error}") from error
 
@@ -217,3 +224,11 @@ def table(rows: list[dict[str, Any]]) -> str:
         )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _has_ended_well(folder: Path) -> bool:
+    try:
+        found = read_json(folder / "result.json")
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("exit_status") == 0

@@ -7,17 +7,16 @@ arrays of the world it reaches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from holdfast.config.sections import Config
 from holdfast.curriculum.adaptive import Adaptive, adapted, make_adaptive, positive_share
+from holdfast.curriculum.contract import Curriculum, Evaluated, Numbers, Plan, Played
 from holdfast.curriculum.deck_files import Source, write_deck
-from holdfast.curriculum.live import Curriculum, Numbers, Tell
 from holdfast.curriculum.starts import REACH_PX, Starts
 from holdfast.games.mario.backward import Along, Backward
 from holdfast.games.mario.bootstrap import BootstrapRules, BootstrapState, Log, after_log
@@ -26,12 +25,14 @@ from holdfast.games.mario.imitation import Imitation
 from holdfast.games.mario.world import play
 from holdfast.games.mario.world.mario import Mario
 from holdfast.kit.rng import numpy_generator
-from holdfast.learner.learner import Learner
 from holdfast.learner.schedules import Pace
-from holdfast.state import below
+from holdfast.rollout.seat import below
+from holdfast.state import State
 from holdfast.worlds.api import Episodes, Situation, World
 
-NO_LANES = np.empty(0, np.int64)
+if TYPE_CHECKING:
+    from holdfast.run import Run
+
 SCRATCH_SEED = 0x5EED
 DECK = "decks/starts.npz"  # what is left of the moments at the end of a run
 
@@ -45,8 +46,9 @@ def adaptive_of(config: Config) -> Adaptive:
 class StageCurriculum(Curriculum):
     """Start states, adaptive values and bootstrap of one run."""
 
-    def __init__(self, config: Config, folder: Path, tell: Tell) -> None:
-        self.config, self.folder, self.tell = config, folder, tell
+    def __init__(self, run: Run, state: State) -> None:
+        self.config, self.folder, self.tell = run.config, run.folder.folder, run.decision
+        config = run.config
         kind = Along if config.starts.along else Backward if config.starts.backward else Starts
         self.starts: Starts = kind(config.starts, config.rollout.lanes)
         self.deal = self._deal if config.starts.share > 0.0 else None
@@ -58,20 +60,15 @@ class StageCurriculum(Curriculum):
         self.scheduled_lr = 0.0  # of the last update, before it was scaled
         self._world: Mario | None = None
         self.imitation: Imitation | None = None
+        if config.starts.imitate > 0.0:
+            backward = self.starts if isinstance(self.starts, Backward) and config.starts.backward else None
+            self.imitation = Imitation(state.learners["player"], config.starts.imitate, backward)
+        self._take(state.world)
 
     @property
     def world(self) -> Mario:
         assert self._world is not None  # opened with the run
         return self._world
-
-    def open(self, world: World) -> list[str]:
-        self._take(world)
-        return []
-
-    def meet(self, learners: Mapping[str, Learner]) -> None:
-        if self.config.starts.imitate > 0.0:
-            backward = self.starts if isinstance(self.starts, Backward) and self.config.starts.backward else None
-            self.imitation = Imitation(learners["player"], self.config.starts.imitate, backward)
 
     def _take(self, world: World) -> None:
         assert isinstance(world, Mario)
@@ -81,8 +78,13 @@ class StageCurriculum(Curriculum):
 
     # --- before and in an iteration ----------------------------------------------------------------------------------
 
-    def prepare(self, world: World, iteration: int) -> np.ndarray:
-        """Keep the lanes as they stand; none is restarted."""
+    def plan(self, run: Run) -> Plan:
+        self._prepare(run.state.world, run.state.counts.iteration + 1)
+        plan = super().plan(run)
+        return plan._replace(deal=self.deal, paces={role: self._paced(pace) for role, pace in plan.paces.items()})
+
+    def _prepare(self, world: World, iteration: int) -> None:
+        """Keep the lanes as they stand, and set what they are paid."""
         self._take(world)
         if self.config.starts.explore and iteration == 1:
             self._explore()
@@ -92,7 +94,6 @@ class StageCurriculum(Curriculum):
             self.imitation.at((iteration - 1) / self.config.run.iterations)
         if "distance" in self.adapts:
             self.world.state.distance_weight[:] = self.adaptive.value("distance")
-        return NO_LANES
 
     def _explore(self) -> None:
         """Fill the bins with moments on ways through the stage, before a policy has seen it."""
@@ -121,7 +122,7 @@ class StageCurriculum(Curriculum):
             situations = [Situation(world.spec.name, world.spec.version, moment.rows) for _, moment in draws]
             world.begin_from(np.array([lane for lane, _ in draws]), Situation.joined(situations))
 
-    def paced(self, pace: Pace) -> Pace:
+    def _paced(self, pace: Pace) -> Pace:
         self.scheduled_lr = pace.lr
         if "entropy" in self.adapts:
             pace = pace._replace(entropy=self.adaptive.value("entropy"))
@@ -129,15 +130,15 @@ class StageCurriculum(Curriculum):
 
     # --- after an iteration ------------------------------------------------------------------------------------------
 
-    def learned(self, iteration: int, episodes: Episodes | None, learner: Mapping[str, float | int]) -> Numbers:
-        log, guessed = self._look(iteration, episodes)
+    def observe(self, run: Run, played: Sequence[Played], row: Numbers) -> Numbers:
+        log, guessed = self._look(run.state.counts.iteration, played[0].episodes)
         found: Numbers = {
             "progress.distance_px": log.distance_px,
             "progress.positive_share": log.positive_share,
             "progress.best_x": log.best_x,
         }
         if self.adapts:
-            found |= self._in_force(learner)
+            found |= self._in_force(row)
             self._adapt(log)
             assert self.adaptive.ema is not None
             found |= {"adaptive.average": self.adaptive.average, "adaptive.ema": self.adaptive.ema}
@@ -193,7 +194,7 @@ class StageCurriculum(Curriculum):
 
     # --- the end, saved and taken back -------------------------------------------------------------------------------
 
-    def conclude(self, episodes: Episodes, settings: Any) -> None:
+    def conclude(self, found: Evaluated) -> None:
         """Leave the moments as a deck."""
         moments = self.starts.moments
         if not moments:

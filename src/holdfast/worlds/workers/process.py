@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
+from holdfast.worlds.trust import name_world
 from holdfast.worlds.workers import wire
 
 SET_SIGNAL = getattr(fcntl, "F_SETSIG", 10)  # Linux: which signal tells of input on a file; Python 3.11 has no name
@@ -82,6 +83,7 @@ class Worker:
         self.say("baton_wait")
         if self.channel.recv(1) != wire.GO:
             sys.exit(1)  # the parent is gone
+        name_world(self.job["name"])  # it was admitted where the job comes from
         self.say("baton_got")
         self.host = Host(self.job)
         try:

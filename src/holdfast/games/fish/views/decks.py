@@ -11,12 +11,12 @@ from holdfast.config.sections import Config
 from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import Source
 from holdfast.kit.errors import ConfigError
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 
 EPISODES_PER_WORST = 5  # as in the harvest of a run: the worst 4 of 20
 
 
-def harvest_deck(arguments: argparse.Namespace, run: Run, config: Config) -> Path:
+def harvest_deck(arguments: argparse.Namespace, run: RunFolder, config: Config) -> Path:
     """Play a run's policy on seeds of its own and write the worst moments to a deck."""
     from holdfast.games.fish.harvest import BY_HAND, HarvestRule, harvest, harvest_keys, write_harvest
     from holdfast.learner.fingerprint import fingerprint

@@ -46,7 +46,7 @@ class Recorded(NamedTuple):
 
 
 def read_recorded(folder: Path) -> Recorded:
-    config = json.loads((folder / "run.json").read_text())["config"]
+    config = json.loads((folder / "run.json").read_text(encoding="utf-8"))["config"]
     evaluation = {**config["world"], **config["evaluation"]["world"]}
     return Recorded(
         read_lines(folder / HISTORY),

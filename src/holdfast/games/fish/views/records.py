@@ -53,7 +53,7 @@ def read_judged(folder: Path) -> list[Judged]:
     for iteration in sorted(types):
         path = folder / "evals" / f"{iteration:06d}.json"
         if path.is_file():
-            episodes = json.loads(path.read_text())["policies"]["learned"]["episodes"]
+            episodes = json.loads(path.read_text(encoding="utf-8"))["policies"]["learned"]["episodes"]
             found.append(
                 Judged(iteration, types[iteration], {name: np.array(column) for name, column in episodes.items()})
             )
@@ -63,7 +63,7 @@ def read_judged(folder: Path) -> list[Judged]:
 def read_yardsticks(folder: Path) -> dict[str, np.ndarray]:
     """Death steps [E, F] of each scripted policy, on the seeds of the evaluations during the run; best first."""
     path = folder / "evals" / "yardsticks.json"
-    policies = json.loads(path.read_text())["policies"] if path.is_file() else {}
+    policies = json.loads(path.read_text(encoding="utf-8"))["policies"] if path.is_file() else {}
     deaths = {name: np.array(policy["episodes"]["death_step"]) for name, policy in policies.items()}
     return dict(sorted(deaths.items(), key=lambda item: -float(final_share(item[1]).mean())))
 

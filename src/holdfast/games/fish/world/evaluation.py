@@ -6,17 +6,17 @@ import numpy as np
 
 from holdfast.games.fish.world.fish import FishSettings
 from holdfast.games.fish.world.floor import spawn_floor
-from holdfast.games.fish.world.measure import Evaluated
+from holdfast.games.fish.world.measure import EvaluatedSchools
 from holdfast.kit.errors import WorldError
 from holdfast.worlds.api import Episodes
 
 
-def evaluated_schools(episodes: Episodes, settings: FishSettings) -> Evaluated:
+def evaluated_schools(episodes: Episodes, settings: FishSettings) -> EvaluatedSchools:
     """`episodes` are whole ones from `finished()`, begun by their keys under these settings."""
     if (episodes["n_fish"] != settings.fish).any():
         raise WorldError(f"an evaluation of {settings.fish} fish holds episodes of another number of fish")
     keys = episodes["key"]
-    return Evaluated(
+    return EvaluatedSchools(
         death_step=episodes["death_step"],
         step_limit=settings.steps,
         first_pred_vel=np.stack([episodes["first_pred_vx"], episodes["first_pred_vy"]], axis=1),

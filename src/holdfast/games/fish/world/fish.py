@@ -28,6 +28,7 @@ from holdfast.games.fish.world.school import (
 from holdfast.kit.compiled import announced, use_threads
 from holdfast.kit.errors import SituationError
 from holdfast.worlds.api import Act, ArrayWorld, Episodes, LevelParameter, Role, Situation, WorldSpec
+from holdfast.worlds.bounds import Bounds
 from holdfast.worlds.spaces import Discrete, Observations
 
 LONGEST = 32767  # death steps are int16
@@ -238,6 +239,17 @@ class Fish(ArrayWorld):
     @classmethod
     def spec_for(cls, settings: FishSettings) -> WorldSpec:
         return fish_spec(settings)
+
+    def bounds(self) -> dict[str, Bounds]:
+        """How many fish there are decides how far kernels go; -1 is the death step of who lives."""
+        step = (0, np.iinfo(np.int16).max)
+        return {
+            "n_fish": (0, self.settings.fish),
+            "death_step": (-1, step[1]),
+            "ended_death_step": (-1, step[1]),
+            "digest_left": step,
+            "step_limit": (0, LONGEST),
+        }
 
     def _begin(self, lanes: np.ndarray) -> None:
         rules.begin(self.clock, self.state, self.fish, self.rules, lanes)

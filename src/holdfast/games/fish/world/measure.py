@@ -18,7 +18,7 @@ HIGH_SPEED = 1.6
 PERCENTILES = (10, 25, 50, 75, 90)
 
 
-class Evaluated(NamedTuple):
+class EvaluatedSchools(NamedTuple):
     """The schools of a finished evaluation."""
 
     death_step: np.ndarray  # [E, F] int
@@ -55,7 +55,7 @@ def worst10(final: np.ndarray) -> float:
     return float(np.sort(final)[: math.ceil(len(final) / 10)].mean())
 
 
-def lifetimes(evaluated: Evaluated) -> np.ndarray:
+def lifetimes(evaluated: EvaluatedSchools) -> np.ndarray:
     """[E, F] step of death; the limit for survivors."""
     return np.where(evaluated.death_step < 0, evaluated.step_limit, evaluated.death_step)
 
@@ -65,7 +65,7 @@ def early(death_step: np.ndarray, before: int) -> float:
     return float(((death_step >= 0) & (death_step < before)).mean())
 
 
-def death_percentiles(evaluated: Evaluated) -> dict[str, float]:
+def death_percentiles(evaluated: EvaluatedSchools) -> dict[str, float]:
     """Over all fish of all episodes; they say nothing once more than that share survives. The last is of each
     episode's first death alone."""
     lived = lifetimes(evaluated)
@@ -77,7 +77,7 @@ def death_percentiles(evaluated: Evaluated) -> dict[str, float]:
     }
 
 
-def step_one_numbers(evaluated: Evaluated) -> dict[str, float]:
+def step_one_numbers(evaluated: EvaluatedSchools) -> dict[str, float]:
     """Deaths in the first step, those nobody could avoid, and the rest; each as a count and as a share of all fish."""
     counts = {
         "step_one": int((evaluated.death_step == 1).sum()),
@@ -90,7 +90,7 @@ def step_one_numbers(evaluated: Evaluated) -> dict[str, float]:
     return numbers
 
 
-def ceilings(evaluated: Evaluated) -> dict[str, float]:
+def ceilings(evaluated: EvaluatedSchools) -> dict[str, float]:
     """What a perfect policy could reach on the same starts."""
     share = evaluated.floor / evaluated.death_step.shape[1]
     return {
@@ -101,7 +101,7 @@ def ceilings(evaluated: Evaluated) -> dict[str, float]:
     }
 
 
-def step_one_predators(evaluated: Evaluated) -> tuple[np.ndarray, np.ndarray]:
+def step_one_predators(evaluated: EvaluatedSchools) -> tuple[np.ndarray, np.ndarray]:
     """For each step-one death the predator's sector and its speed, after that step."""
     velocity = evaluated.first_pred_vel.astype(np.float64)
     heading = np.degrees(np.arctan2(velocity[:, 1], velocity[:, 0])) % 360.0
@@ -110,7 +110,7 @@ def step_one_predators(evaluated: Evaluated) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(sector, deaths), np.repeat(np.hypot(velocity[:, 0], velocity[:, 1]), deaths)
 
 
-def step_one_clusters(evaluated: Evaluated) -> list[Cluster]:
+def step_one_clusters(evaluated: EvaluatedSchools) -> list[Cluster]:
     """Largest first; of equal ones the lower heading, then the lower speed."""
     sector, speed = step_one_predators(evaluated)
     bins = np.stack([sector, (speed / SPEED_BIN).astype(int)], axis=1)
@@ -122,20 +122,20 @@ def step_one_clusters(evaluated: Evaluated) -> list[Cluster]:
     ]
 
 
-def high_speed_share(evaluated: Evaluated) -> np.ndarray:
+def high_speed_share(evaluated: EvaluatedSchools) -> np.ndarray:
     """[12] per 30° sector: the share of step-one deaths under a predator of that heading and of speed 1.6 or more."""
     sector, speed = step_one_predators(evaluated)
     return np.bincount(sector[speed >= HIGH_SPEED], minlength=SECTORS) / max(len(sector), 1)
 
 
-def survival_curve(evaluated: Evaluated) -> SurvivalCurve:
+def survival_curve(evaluated: EvaluatedSchools) -> SurvivalCurve:
     steps = np.arange(evaluated.step_limit + 1)
     death = np.where(evaluated.death_step < 0, evaluated.step_limit + 1, evaluated.death_step)
     alive = np.stack([1.0 - np.searchsorted(np.sort(row), steps, side="right") / len(row) for row in death])  # [E, T]
     return SurvivalCurve(alive.mean(axis=0), alive.min(axis=0), np.percentile(alive, 10, axis=0))
 
 
-def measure(evaluated: Evaluated) -> dict[str, float]:
+def measure(evaluated: EvaluatedSchools) -> dict[str, float]:
     """Every number of an evaluation by its name. `min_final` sinks with the number of episodes: compare at equal
     `episodes` only."""
     final = final_share(evaluated.death_step)

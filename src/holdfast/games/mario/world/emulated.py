@@ -22,7 +22,7 @@ from holdfast.games.mario.world.settings import MarioSettings, make_rules
 from holdfast.games.mario.world.starts import Game, ready, to_start, to_title
 from holdfast.kit.compiled import announced
 from holdfast.kit.errors import ConfigError, SnapshotUnsupported
-from holdfast.worlds.api import Situation, WorldSpec
+from holdfast.worlds.api import ArrayWorld, Situation, WorldSpec
 from holdfast.worlds.gym_lanes import History, pack, saved_arrays, split_saved, unpack
 from holdfast.worlds.spaces import Discrete
 from holdfast.worlds.workers.supervisor import Supervisor
@@ -45,6 +45,10 @@ def refuse(settings: MarioSettings) -> None:
 
 class EmulatedMario(Mario):
     """N emulators with the game in them, each in a process of its own."""
+
+    def problems_of(self, rows: Mapping[str, np.ndarray]) -> list[str]:
+        """As of any world: what the emulators write is RAM, and no console of ours."""
+        return ArrayWorld.problems_of(self, rows)
 
     def __init__(
         self, settings: MarioSettings, lanes: int, seed: int, threads: int = 1, supervisor: Supervisor | None = None

@@ -22,8 +22,10 @@ from holdfast.games.mario.world.starts import Game, make_game, start_rows, title
 from holdfast.kit.compiled import announced, use_threads
 from holdfast.kit.errors import SituationError
 from holdfast.nes import by_address
+from holdfast.nes.bounds import console_problems
 from holdfast.nes.view import View, plan_view
 from holdfast.worlds.api import Act, ArrayWorld, Episodes, LevelParameter, Role, Situation, WorldSpec
+from holdfast.worlds.bounds import Bounds
 from holdfast.worlds.spaces import Discrete, Observations
 
 NEED_FLOOR = 0.05  # a stage that is always cleared keeps this much weight
@@ -95,6 +97,19 @@ class Mario(ArrayWorld):
         self.caption: tuple[str, ...] = ()  # lines that whoever draws wants beside the picture
         self.longest = self._longest_episode()
         self._compile()
+
+    def bounds(self) -> dict[str, Bounds]:
+        return {
+            "console": (0, 255),
+            "track": play.track_bounds(),
+            "lane": play.lane_bounds(len(self.fixed.script)),
+            "ended_stage": (0, len(STAGES) - 1),
+            "ended_reason": (0, len(play.REASONS) - 1),
+        }
+
+    def problems_of(self, rows: Mapping[str, np.ndarray]) -> list[str]:
+        problems = super().problems_of(rows)
+        return problems + (console_problems(rows["console"], self.fixed.starts[0]) if "console" in rows else [])
 
     def _make_spec(self) -> WorldSpec:
         return mario_spec(self.settings)
@@ -212,6 +227,8 @@ class Mario(ArrayWorld):
         rate = rest.pop("stage_rate", None)
         if rate is None or rate.shape != self.stage_rate.shape:
             raise SituationError("saved lanes do not fit mario: they were saved with other stages")
+        if not (rate >= 0.0).all() or not (rate <= 1.0).all():
+            raise SituationError("saved lanes do not fit mario: stage_rate holds what is no share")
         notes = super().restore(rest)
         if self.state.lane[:, play.FORWARD_LEFT].any():  # forced before the state was saved
             self.rules = self.rules._replace(forward_buttons=self.forward)

@@ -67,6 +67,9 @@ FORWARD_LEFT = 2  # steps in which the forward action is forced
 GROUND_PX = 3  # new ground since the world was made
 LANE_COLUMNS = 4
 
+STAGES = 32
+LARGEST = 1 << 40  # of a count or a position
+
 RAW_TOTAL = len(TERMS)  # column of `Play.paid` after the terms: the game's own reward, unscaled
 
 
@@ -95,6 +98,22 @@ def make_play(lanes: int, row_bytes: int) -> Play:
         ended_stage=np.zeros(lanes, np.int64),
         ended_reason=np.zeros(lanes, np.int64),
     )
+
+
+def track_bounds() -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value of each column of `Play.track`; positions may lie left of a room."""
+    low, high = np.zeros(TRACK_COLUMNS, np.int64), np.full(TRACK_COLUMNS, LARGEST)
+    low[[LAST_X, LAST_CLOCK, LAST_SCORE, ROOM_BEST_X, MAX_X, GROUND, CASTLE_X]] = -LARGEST
+    high[STAGE_NUMBER], high[HELD], high[CAUSE] = STAGES - 1, 0xFF, len(REASONS) - 1
+    high[[TRACKED, LOADING, DEAD, LOOPED]] = 1
+    return low, high
+
+
+def lane_bounds(script_steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same for `Play.lane`."""
+    low, high = np.zeros(LANE_COLUMNS, np.int64), np.full(LANE_COLUMNS, LARGEST)
+    low[GROUND_PX], high[SCRIPT_AT] = -LARGEST, script_steps
+    return low, high
 
 
 class Fixed(NamedTuple):

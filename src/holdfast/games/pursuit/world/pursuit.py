@@ -38,10 +38,13 @@ from holdfast.games.pursuit.world.shares import refuse_dominant
 from holdfast.kit.compiled import announced, use_threads
 from holdfast.kit.errors import ConfigError, UnknownName, WorldError, nearest
 from holdfast.worlds.api import Act, ArrayWorld, LevelParameter, Plan, Role, RoleBuffers, World, WorldSpec
+from holdfast.worlds.bounds import ANYTHING, KEYS, Bounds
+from holdfast.worlds.bounds import LONGEST as LONGEST_EPISODE
 from holdfast.worlds.spaces import Continuous, Observations
 from holdfast.worlds.spec import make_buffers
 
 LONGEST = 1_000_000
+FAR = 1e6  # m, and m/s: beyond any arena
 BOUND = 2.0  # scaled numbers are within 1, or a little more where motors and odometry are randomised
 
 
@@ -123,6 +126,26 @@ class Pursuit(ArrayWorld):
     @classmethod
     def spec_for(cls, settings: PursuitSettings) -> WorldSpec | None:
         return None if setting_problems(settings) else pursuit_spec(settings)
+
+    def bounds(self) -> dict[str, Bounds]:
+        """Circles in their room, cells of an arena that has a size, steps that count from 0."""
+        farthest = FARTHEST_START * diagonal(self.settings)
+        return {
+            **dict.fromkeys(("tally", "terms", "least_distance"), ANYTHING),
+            **dict.fromkeys(("pose", "circles", "circle_shift", "trail", "moved", "command"), (-FAR, FAR)),
+            **dict.fromkeys(("distance", "circle_distance", "spawn_distance"), (-FAR, FAR)),
+            **dict.fromkeys(("v_max", "gain", "lag", "delay"), (0.0, FAR)),
+            **dict.fromkeys(("orbit", "mirror"), (-1.0, 1.0)),
+            "last_seen": (-FAR, float(LONGEST_EPISODE)),
+            "total": (-(FAR**2), FAR**2),
+            **dict.fromkeys(("step", "goals"), (0, LONGEST)),
+            **dict.fromkeys(("n_circles", "missing"), (0, ROOM)),
+            **dict.fromkeys(("visible", "exchanged"), (0, 1)),
+            "half": (1e-3, 1e6),
+            "level": (np.zeros(6), np.array([farthest, farthest, ROOM, LONGEST, 1.0, 1.0])),
+            "seen_at": (-LONGEST_EPISODE, LONGEST_EPISODE),
+            "visited": KEYS,
+        }
 
     def _side_buffers(self, side: int) -> RoleBuffers:
         """Of a side that is not played nobody reads them, but kernels write to them."""
