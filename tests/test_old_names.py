@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from holdfast.config.sections.old_names import REMOVED
 
 from holdfast.config.old_names import REMOVED, RENAMED, renewed, what_became_of
 from holdfast.config.reading import from_json, load_config

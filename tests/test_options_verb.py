@@ -118,9 +118,9 @@ def test_a_name_of_another_library_is_answered_with_ours(word: str) -> None:
 
 
 def test_every_answer_is_an_option_that_exists() -> None:
-    for option, names in OPTIONS.items():
-        assert option in NAMES, option
-        assert all(option in hint(name) for name in names if option.rpartition(".")[2] != name), option
+    for ours, names in OPTIONS.items():
+        assert ours in NAMES, ours
+        assert all(ours in hint(name) for name in names if ours.rpartition(".")[2] != name), ours
     every = [name for names in (*OPTIONS.values(), *OTHERWISE.values()) for name in names]
     assert len(every) == len(set(every)), "one name, one answer"
     assert hint("learner.nothing_like_it") == "" and hint("warmth") == ""
@@ -204,7 +204,8 @@ def test_help_of_every_verb_has_its_options_and_an_example_that_is_understood(ho
 def completed(script: Path, *words: str) -> list[str]:
     """What bash offers for the last of these words."""
     typed = " ".join(f"'{word}'" for word in words)
-    line = f"source {script}; COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _holdfast; printf '%s\\n' ${{COMPREPLY[@]}}"
+    asked = f"COMP_WORDS=({typed}); COMP_CWORD={len(words) - 1}; _holdfast; printf '%s\\n' ${{COMPREPLY[@]}}"
+    line = f"source {script}; {asked}"
     done = subprocess.run(["bash", "-c", line], cwd=script.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()

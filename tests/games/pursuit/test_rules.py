@@ -157,9 +157,8 @@ def test_settings_that_cannot_work_are_refused_at_the_start(options: dict[str, A
 
 
 def test_terms_add_up_to_the_return_and_mirror_each_other() -> None:
-    world = begun(
-        64, obstacles=3, spawn_max=6.0, reward_visibility=0.01, reward_occlusion=0.02, reward_survival=0.003, reward_wall=0.1
-    )
+    rewards = {"reward_visibility": 0.01, "reward_occlusion": 0.02, "reward_survival": 0.003, "reward_wall": 0.1}
+    world = begun(64, obstacles=3, spawn_max=6.0, **rewards)
     table = play_once(world, CHASE, np.arange(1, 65, dtype=np.uint64))
     for side in SIDES:
         total = sum(table[f"{side}_reward_{term}"] for term in TERMS)
