@@ -57,9 +57,7 @@ CONSTANTS: dict[str, Any] = {  # options that nothing used with another value, a
     "health.ring": 15,
     "health.back": 3,
     "health.max_per_turn": 3,
-    "health.max_per_run": 8,
     "health.log_std_floor": -2.0,
-    "health.collapse_streak": 3,
     "ewc.samples": 1024,
     "rnd.embed": 64,
     "rnd.hidden": 128,
@@ -94,6 +92,9 @@ CONSTANTS: dict[str, Any] = {  # options that nothing used with another value, a
 
 REMOVED: dict[str, Gone] = {
     **{name: Gone("0.2.0", f"it is always {value}", value) for name, value in CONSTANTS.items()},
+    "world.circle_r_min": Gone("0.2.0", "world.circles.radius has the smallest and the largest", 0.3),
+    "world.circle_r_max": Gone("0.2.0", "world.circles.radius has the smallest and the largest", 1.0),
+    "series.go_on": Gone("0.2.0", "a stage's next run always begins with its best policy", True),
     "world.use_visibility": Gone("0.2.0", "world.reward.hiding has its weight, 0 for off", False),
     "duel.generations": Gone("0.2.0", LINEAGE, 1),
     "duel.generation_share": Gone("0.2.0", LINEAGE, 0.0),
@@ -109,8 +110,6 @@ REMOVED: dict[str, Gone] = {
 
 RENAMED: dict[str, str] = {
     "world.obstacles_least": "world.circles.least",
-    "world.circle_r_min": "world.circles.radius_min",
-    "world.circle_r_max": "world.circles.radius_max",
     "world.circles_seen": "world.circles.observed",
     "world.distance_scale": "world.reward.distance",
     "world.capture_bonus": "world.reward.capture",

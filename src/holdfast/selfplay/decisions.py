@@ -20,7 +20,6 @@ from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
 
-COLLAPSE_STREAK = 3  # evaluations in a row below health.collapse_threshold
 IMPORTANCE_SAMPLES = 1024  # observations that the importance of weights is measured on
 MILESTONES = 8  # kept per role
 RIVALS = 3  # milestones of the first role that a warm start is judged against
@@ -70,7 +69,7 @@ def _recover_collapsed(pair: Pair, found: Judgement, event: Tell) -> None:
         side_book = pair.book.sides[number]
         side_book.collapses = side_book.collapses + 1 if rate < health.collapse_threshold else 0
         best = best_at_level(pair, number, found.level)
-        if side_book.collapses < COLLAPSE_STREAK or best is None:
+        if side_book.collapses < health.collapse_streak or best is None:
             continue
         pair.vault.thaw(best, pair.learners[number])
         side_book.collapses = 0

@@ -13,7 +13,7 @@ from holdfast.selfplay.settings import HealthConfig
 
 RING = 15  # states of each role kept to go back to
 BACK = 3  # how far to go back when none of them was healthy
-MOST_PER_TURN, MOST_PER_RUN = 3, 8  # rollbacks
+MOST_PER_TURN = 3  # rollbacks
 
 HEALTHY_LOW, HEALTHY_HIGH = 0.10, 0.90
 
@@ -97,7 +97,7 @@ def escalate(settings: HealthConfig, tally: Tally, steps_since_last: int) -> Mea
     if tally.in_turn >= MOST_PER_TURN:
         return none._replace(because=f"{tally.in_turn} times in this turn is the most allowed")
     number = tally.since_healthy + 1
-    if tally.in_run >= MOST_PER_RUN or number >= 5:
+    if tally.in_run >= settings.max_per_run or number >= 5:
         return none._replace(stop=True, because=f"unstable: {tally.in_run} rollbacks, {number - 1} without recovery")
     return Measure(
         rollback=True,

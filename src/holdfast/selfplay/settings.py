@@ -351,6 +351,9 @@ class HealthConfig:
         only=DUELS,
         unit="agent-steps",
     )
+    max_per_run: int = option(
+        8, "Number of rollbacks of a run; when more are needed the run ends as unstable.", low=0, only=DUELS
+    )
     collapse_threshold: float = option(
         0.0,
         "Win rate in evaluations below which a role gets its best state back; 0 disables.",
@@ -358,6 +361,9 @@ class HealthConfig:
         high=1.0,
         only=DUELS,
         example="0.1",
+    )
+    collapse_streak: int = option(
+        3, "Number of evaluations in a row below health.collapse_threshold before that.", low=1, only=DUELS
     )
 
 

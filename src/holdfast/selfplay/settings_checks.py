@@ -49,6 +49,7 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         "league.size above 0",
     ),
     (("ewc.keep", "ewc.roles"), lambda c: c.ewc.strength > 0, "ewc.strength above 0"),
+    (("health.collapse_streak",), lambda c: c.health.collapse_threshold > 0, "health.collapse_threshold above 0"),
     (("ewc.strength",), lambda c: c.levels.kind != "none", "levels: weights are held when a level is left"),
     (
         ("rnd.roles",),

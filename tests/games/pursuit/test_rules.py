@@ -134,7 +134,7 @@ def test_the_number_of_circles_can_be_drawn() -> None:
         ({"spawn_min": 16.0}, "spawn_min = 16 m is more than spawn_max = 15 m"),
         ({"spawn_min": 27.0, "spawn_max": 28.0}, "too rare in 20 x 20 m"),
         (
-            {"arena_w": 4.0, "arena_h": 4.0, "spawn_min": 1.0, "obstacles": 8, "circles_radius_min": 0.9},
+            {"arena_w": 4.0, "arena_h": 4.0, "spawn_min": 1.0, "obstacles": 8, "circles_radius": (0.9, 1.0)},
             "do not fit into 4 x 4",
         ),
         ({"v_max_pursuer": 0.0}, "world.v_max_pursuer = 0.0 must be at least 0.01"),

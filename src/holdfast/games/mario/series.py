@@ -125,7 +125,7 @@ class Series:
         """Of the stage's kept policy, if it ever cleared the stage and is made like the series' policies; else those
         the stage or the series is told to begin with."""
         row, kept = self.rows.get(stage), self._kept(stage)
-        known = self.config.section(SeriesConfig).go_on and row is not None and row["rate"] > 0
+        known = row is not None and row["rate"] > 0
         if known and kept is not None and take_down(kept).config.policy == self.config.policy:
             return str(kept)
         return str(self.config.section(SeriesConfig).stages.get(stage, {}).get("run.init", self.config.run.init))

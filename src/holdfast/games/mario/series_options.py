@@ -42,11 +42,6 @@ class SeriesConfig:
         only=SERIES,
     )
     episodes: int = option(100, "Number of held-out episodes that each policy is judged on.", low=1, only=SERIES)
-    go_on: bool = option(
-        True,
-        "Continue a stage's next run from its best policy, if that ever cleared the stage.",
-        only=SERIES,
-    )
     results: str = option(
         "",
         "Folder of the table and the policies; empty: beside the runs.",

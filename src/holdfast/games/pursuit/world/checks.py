@@ -64,9 +64,9 @@ def _size_problems(s: PursuitSettings) -> list[str]:
     found = []
     if min(s.arena_w, s.arena_h) <= 2.0 * ROBOT_RADIUS:
         found.append(f"a robot of {ROBOT_RADIUS:g} m does not fit into {s.arena_w:g} x {s.arena_h:g} m")
-    if s.circles_radius_min > s.circles_radius_max:
-        radii = s.circles_radius_min, s.circles_radius_max
-        found.append("world.circles.radius_min = {:g} is more than world.circles.radius_max = {:g}".format(*radii))
+    if len(s.circles_radius) != 2 or s.circles_radius[0] > s.circles_radius[1]:
+        given = ",".join(f"{radius:g}" for radius in s.circles_radius)
+        found.append(f"world.circles.radius = {given}: must be the smallest and the largest, as in 0.3,1")
     if s.circles_least is not None and s.circles_least > s.obstacles:
         found.append(f"world.circles.least = {s.circles_least} is more than world.obstacles = {s.obstacles}")
     return found
@@ -102,7 +102,7 @@ def start_problem(settings: PursuitSettings, spawn_min: float, spawn_max: float,
     complete, accepted = _trial(_of_starts(settings), spawn_min, spawn_max, obstacles)
     size = f"{settings.arena_w:g} x {settings.arena_h:g} m"
     if complete == 0.0:
-        radii = f"radius {settings.circles_radius_min:g} to {settings.circles_radius_max:g} m"
+        radii = "radius {:g} to {:g} m".format(*settings.circles_radius)
         return f"{obstacles} circles of {radii} with gaps of {CIRCLE_GAP:g} m do not fit into {size}"
     if accepted < RAREST_START:
         return (
@@ -114,7 +114,7 @@ def start_problem(settings: PursuitSettings, spawn_min: float, spawn_max: float,
 
 def _of_starts(settings: PursuitSettings) -> PursuitSettings:
     """Only what starts depend on, so that worlds that differ elsewhere share a trial."""
-    names = ("arena_w", "arena_h", "circles_radius_min", "circles_radius_max")
+    names = ("arena_w", "arena_h", "circles_radius")
     more = ("filter", "safety_body", "randomise")
     return PursuitSettings(**{name: getattr(settings, name) for name in (*names, *more)})
 

@@ -100,8 +100,9 @@ class PursuitSettings:
         high=ROOM,
         example="1",
     )
-    circles_radius_min: float = option(0.3, "Smallest radius of a circle.", low=0.01, unit="m")
-    circles_radius_max: float = option(1.0, "Largest radius of a circle.", low=0.01, unit="m")
+    circles_radius: tuple[float, ...] = option(
+        (0.3, 1.0), "Smallest and largest radius of a circle.", low=0.01, unit="m", example="0.5,0.8"
+    )
 
     obs: Literal["flat", "flat_masked", "sensor"] = option(
         "sensor",
