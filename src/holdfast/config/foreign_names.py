@@ -28,7 +28,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "learner.value_coef": ("vf_coef", "value_loss_coef", "value_loss_coeff", "vf_loss_coeff", "critic_coef"),
     "learner.max_grad_norm": ("grad_clip", "gradient_clip", "clip_grad_norm", "max_gradient_norm"),
     "learner.target_kl": ("kl_target", "max_kl", "desired_kl"),
-    "learner.adam_eps": ("eps", "adam_epsilon", "epsilon"),
     "learner.weight_decay": ("l2", "l2_reg"),
     "learner.normalize_advantages": ("normalize_advantage", "norm_adv", "standardize_advantages"),
     "learner.normalize_observations": ("norm_obs", "normalize_obs", "normalize_input", "obs_norm"),
@@ -88,6 +87,7 @@ OTHERWISE: dict[str, tuple[str, ...]] = {
     "--quiet": ("verbose", "silent", "progress_bar"),
     "holdfast play RUN films it": ("render", "render_mode", "capture_video", "record_video", "video", "save_video"),
     "holdfast resume RUN goes on with a run": ("resume", "restore", "load", "from_checkpoint", "continue"),
+    "Adam's epsilon is always 1e-05: leave it out": ("eps", "adam_eps", "adam_epsilon", "epsilon"),
     "runs are deterministic on the CPU: leave it out": ("torch_deterministic", "deterministic"),
 }  # fmt: skip
 _MEANT = {name: f"--{option}" for option, names in OPTIONS.items() for name in names}

@@ -275,7 +275,7 @@ class LevelsConfig:
 
 @dataclass(frozen=True)
 class LeagueConfig:
-    """Who a role learns against: the other's newest policy, earlier ones, and scripts."""
+    """Opponents of a role: the other role's newest policy, earlier ones, and scripts."""
 
     expert: ClassVar = True
 
@@ -317,7 +317,7 @@ class LeagueConfig:
 
 @dataclass(frozen=True)
 class HealthConfig:
-    """What counts as sick in self-play, and what is done about it."""
+    """Monitors of self-play: when a role has collapsed or dominates, and how it is rolled back."""
 
     expert: ClassVar = True
 
@@ -389,7 +389,7 @@ class EwcConfig:
 
 @dataclass(frozen=True)
 class RndConfig:
-    """Random network distillation (Burda et al. 2019): a reward for what was seldom seen."""
+    """Random network distillation (Burda et al. 2019): an intrinsic reward for novel observations."""
 
     expert: ClassVar = True
 
