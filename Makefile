@@ -16,7 +16,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup
-	$(BIN)/python examples/demo.py
+	$(BIN)/holdfast demo
 
 mario: setup
 	$(BIN)/holdfast doctor mario

@@ -202,7 +202,7 @@ KINDS: dict[str, Kind] = {
             "gate.lock_iteration": "2",
             "gate.required_successes": "1",
             "gate.failure_tolerance": "1",
-            "gate.failure_tolerance_by_type": "",
+            "gate.failure_tolerance_by_type": "main:1",
             "gate.freeze_iterations": "1",
             "gate.success_freeze_iterations": "1",
         },
@@ -263,9 +263,6 @@ KINDS: dict[str, Kind] = {
             "levels.balance_gap": "1.0",
             "levels.consecutive": "1",
             "levels.advance": "balance",
-            "ewc.samples": "64",
-            "rnd.hidden": "16",
-            "rnd.embed": "8",
         },
     ),
     "pursuit-levels": Kind(

@@ -65,7 +65,7 @@ def asked(one: Learner, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 def test_the_network_for_sensors_has_the_weights_it_had() -> None:
     """The earlier project counted 498,430 with its belief encoder, 140,037 for flat sights."""
-    flat = ["--world.obs=flat", "--world.circles_seen=0", "--policy.network=mlp"]
+    flat = ["--world.obs=flat", "--world.circles.observed=0", "--policy.network=mlp"]
     for words, wanted in (([], 498_430), (flat, 140_037)):
         config, _ = load_config("pursuit-v", words)
         made = Learner(spec_of(config).roles[0], config.policy, config.learner, torch.Generator())

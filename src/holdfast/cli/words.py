@@ -20,6 +20,16 @@ class Parser(argparse.ArgumentParser):
         raise ConfigError([message])
 
 
+def whole(text: str) -> int:
+    """A whole number, also as 1e6."""
+    from holdfast.config.options import from_text
+
+    try:
+        return int(from_text(text, int))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
 def add_run(verb: Parser) -> None:
     verb.add_argument("run", metavar="RUN", help="name or folder of a run")
     verb.add_argument("--root", default="runs", help="folder that holds the runs")
@@ -57,7 +67,27 @@ def trust(verb: Parser) -> None:
 def train(verb: Parser) -> None:
     verb.add_argument("target", metavar="PRESET")
     verb.add_argument("--dry-run", action="store_true", help="say what would happen and stop")
+    verb.add_argument(
+        "--total-steps",
+        type=whole,
+        metavar="N",
+        help="train for N agent-steps: short for the run.iterations that takes, rounded up",
+    )
     add_output(verb)
+
+
+def demo(verb: Parser) -> None:
+    verb.add_argument("--quiet", action="store_true", help="say nothing but errors, notes and where the results are")
+
+
+def options(verb: Parser) -> None:
+    verb.add_argument(
+        "word",
+        metavar="WORD",
+        nargs="?",
+        help="an option (learner.lr), a section (learner), a world (fish), or any word (default: list the sections)",
+    )
+    verb.add_argument("--json", action="store_true", help="print a JSON list")
 
 
 def resume(verb: Parser) -> None:
@@ -185,6 +215,10 @@ def bench(verb: Parser) -> None:
     verb.add_argument("--repeats", type=int, default=5, help="rounds, contenders taking turns (default 5)")
     verb.add_argument("--rom", metavar="FILE", help="with nes and its games: the program (default: the installed game)")
     verb.add_argument("--blocks", action="store_true", help="also with the ROM's own hot code compiled")
+
+
+def completion(verb: Parser) -> None:
+    verb.add_argument("shell", choices=["bash", "zsh", "fish"], help="source <(holdfast completion bash)")
 
 
 def deck(verb: Parser) -> None:

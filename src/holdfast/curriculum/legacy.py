@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from holdfast.config.options import from_text, kind_name
 from holdfast.curriculum.deck_spec import DeckSettings, parse_stages, print_stages
-from holdfast.curriculum.gate_changes import option_name, read_value
-from holdfast.curriculum.gate_settings import GateSettings
+from holdfast.curriculum.gate_changes import option_name, read_by_type, read_value
+from holdfast.curriculum.gate_settings import GateSettings, changed_gate
 from holdfast.curriculum.schedule import ScheduleSettings
 from holdfast.games.fish.boost import BoostSettings
 from holdfast.games.fish.density import DensitySettings
@@ -98,8 +98,7 @@ def import_flags(words: list[str]) -> Imported:
     for flag, text in texts.items():
         try:
             if flag.startswith(GATE_PREFIX):
-                name = option_name(flag.removeprefix(GATE_PREFIX))
-                gate[name] = _gate_value(name, text)
+                gate |= _gate_values(flag, text)
             elif flag in FLAGS:
                 values[FLAGS[flag].name] = _value(FLAGS[flag], text)
             elif flag not in WITHOUT_COUNTERPART:
@@ -128,12 +127,16 @@ def _split(words: list[str]) -> tuple[dict[str, str], list[str]]:
     return texts, problems
 
 
-def _gate_value(name: str, text: str) -> Any:
+def _gate_values(flag: str, text: str) -> dict[str, Any]:
+    """By their names inside the gate."""
+    name, by_type = option_name(flag.removeprefix(GATE_PREFIX))
     if not hasattr(GATE_DEFAULTS, name):
         raise ValueError(f"the gate has no option {name}")
+    if by_type:
+        return dict(read_by_type(name, text, f"--{flag}"))
     value = read_value(name, text)
     # The earlier project wrote 0 for a share that is not checked.
-    return None if name == "success_step_one_ratio" and value == 0 else value
+    return {name: None if name == "success_step_one_ratio" and value == 0 else value}
 
 
 def _value(target: _Target, text: str) -> Any:
@@ -151,7 +154,7 @@ def _assembled(gate: dict[str, Any], values: dict[str, Any], kept: dict[str, str
     density = replace(DENSITY_DEFAULTS, **section("density"))
     deck = replace(DECK_DEFAULTS, **section("deck"))
     return Imported(
-        gate=replace(GATE_DEFAULTS, **{"lock_iteration": density.lock_until, **gate}),
+        gate=changed_gate(GATE_DEFAULTS, {"lock_iteration": density.lock_until, **gate}),
         schedule=ScheduleSettings(phase_reset="always", **section("schedule")),
         density=density,
         boost=BOOST_DEFAULTS,

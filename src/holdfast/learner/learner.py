@@ -21,6 +21,8 @@ from holdfast.learner.policy import Output, Policy
 from holdfast.learner.replay import Replay
 from holdfast.worlds.api import Role
 
+ADAM_EPS = 1e-5
+
 if TYPE_CHECKING:
     from holdfast.learner.ewc import Anchor
     from holdfast.learner.rnd import Novelty
@@ -48,7 +50,7 @@ class Learner:
         self.config = config
         scaled = config.normalize_observations and not role.observations.is_image
         self.policy = Policy(role, policy, generator, horizon=CLIP if scaled else None)
-        self.optimizer = FlatAdam(self.policy, config.adam_eps, config.weight_decay)
+        self.optimizer = FlatAdam(self.policy, ADAM_EPS, config.weight_decay)
         self.eager = Eager(self.policy, self.optimizer, config)
         self.engine: Engine = self.eager
         if (name := chosen_engine(role, policy, config)) in KERNEL_ENGINES:

@@ -16,6 +16,11 @@ from torch import nn
 from holdfast.learner.batch import Batch
 from holdfast.learner.optim import FlatAdam
 
+WIDTH, EMBED = 128, 64  # of the two networks' hidden layers; numbers they agree on
+LEARNING_RATE = 1e-3  # of the one that learns
+SHARE = 0.25  # of each rollout that it learns from
+CLIP = 2.0  # largest bonus, in standard deviations
+
 HORIZON = 5.0  # deviations
 LARGEST_MEAN, LARGEST_CORRELATION = 0.05, 0.2
 

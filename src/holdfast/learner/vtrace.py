@@ -20,6 +20,8 @@ from holdfast.learner.losses import UNLIMITED, Loss, Minibatch, Objective, actor
 from holdfast.learner.replay import LEAST_PRIORITY, Replay, Rows, Sampled
 from holdfast.learner.schedules import Pace, between
 
+BETA_START, BETA_FINAL = 0.4, 1.0  # how far the bias of sampling by priority is corrected (Schaul et al. 2016)
+
 
 class VtraceLesson:
     """One batch, its targets renewed in every minibatch."""
@@ -120,7 +122,7 @@ class ReplayLesson:
     def add_gradient(self, pace: Pace, spread: float) -> None:
         """Add the gradient of one replayed minibatch; `spread` is the scale of the fresh steps' advantages."""
         config = self.replay.config
-        self.beta = between(config.beta_start, config.beta_final, pace.progress)
+        self.beta = between(BETA_START, BETA_FINAL, pace.progress)
         sampled = self.replay.sample(self.beta)
         loss = config.coef * self._loss(sampled, spread)
         if not bool(torch.isfinite(loss)):

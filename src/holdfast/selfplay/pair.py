@@ -22,7 +22,7 @@ from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
 from holdfast.selfplay.league import make_pool
 from holdfast.selfplay.role_learner import make_role_learner, spare_maker
-from holdfast.selfplay.rollback import Entry
+from holdfast.selfplay.rollback import RING, Entry
 from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.selfplay.schedule import in_schedule, round_length
 from holdfast.selfplay.vault import Vault
@@ -86,7 +86,7 @@ class Pair:
         side_book = self.book.sides[number]
         name = self.vault.freeze(self.learners[number])
         entry = Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start)
-        side_book.ring.push(entry, self.config.health.ring)
+        side_book.ring.push(entry, RING)
 
     # --- what the curriculum remembers -------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -46,4 +47,6 @@ class Game:
     velocity_facts: Callable[[Any], dict[str, Any]] | None = None  # (velocities of a light deck) -> facts to be told
     pools: Callable[[], Mapping[str, Any]] | None = None  # of `doctor backends`: name -> (package it needs, pool)
     speeds: Mapping[str, tuple[Mapping[str, Any], int, int]] = field(default_factory=dict)  # settings, lanes, steps
+    presets: str | Path = ""  # folder of TOML presets; empty: `presets` beside the module of the world
+    policies: str | Path = ""  # folder of kept policies; empty: `policies` beside it
     bench: Callable[[str, int, bool], dict[str, Any]] | None = None  # (file, repeats, blocks) -> rates of its own
