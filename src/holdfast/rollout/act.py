@@ -20,7 +20,7 @@ def seen(learner: Learner, raw: torch.Tensor, out: torch.Tensor) -> torch.Tensor
     if learner.observations is None:
         out.copy_(raw)
     else:
-        learner.observations.scale(raw.flatten(1), out.view(len(out), -1))
+        learner.observations.scale(raw.flatten(1), out.view(len(out), learner.role.observations.size))
     return out
 
 
