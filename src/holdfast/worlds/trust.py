@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from holdfast.kit.disk import replace_file
 from holdfast.kit.errors import HoldfastError, UntrustedModule
 
-OURS = "holdfast.worlds."
+OURS = "holdfast."  # what comes with the package
 LETTERS = 24  # of a hash, in the name of a file of the store
 _named: set[str] = set()  # by the user of this process
 
