@@ -8,7 +8,10 @@ import typing
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from functools import cache
+from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 MORE_THAN_0 = ("more than 0",)  # for `only`: while the other option is a positive number
 GIVEN = ("given",)  # for `only`: while the other option is not empty
@@ -207,6 +210,24 @@ def _first_that_reads(text: str, union: Any) -> Any:
         except ValueError:
             continue
     raise ValueError
+
+
+def as_plain(value: Any) -> Any:
+    """A value given in Python as TOML would give it: NumPy's numbers and arrays as Python's, a path as text."""
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    return value
+
+
+def as_text(value: Any) -> str:
+    """A value as it is typed on the command line, the reverse of `from_text`."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(as_text, value))
+    return json.dumps(value) if isinstance(value, dict) else str(value)
 
 
 def from_toml(value: Any, kind: Any) -> Any:

@@ -8,7 +8,6 @@ from typing import Any
 from holdfast.config.catalogue import as_typed
 from holdfast.config.checks import acting, check_against_world
 from holdfast.config.sections import Config, options_known, to_json
-from  import as_chosen
 from holdfast.learner.batch import make_batch
 from holdfast.learner.policy import Policy
 from holdfast.runs.supervised import supervised
@@ -98,7 +97,7 @@ def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
 def _acting(config: Config, spec: WorldSpec) -> dict[str, list[str]]:
     """By section: the options that have an effect, as `lr = 0.001`."""
     known = options_known(config)
-    actions = as_chosen(spec.roles[0], config.policy).actions
+    actions = spec.roles[0].discretized(config.policy.grid).actions
     found: dict[str, list[str]] = {}
     for name, value in acting(config, {"actions": type(actions).__name__.lower()}).items():
         section, _, key = name.partition(".")
