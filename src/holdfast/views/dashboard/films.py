@@ -23,10 +23,10 @@ from holdfast.kit.errors import HoldfastError
 from holdfast.views.dashboard.details import checkpoints_of
 from holdfast.views.dashboard.folder import Folder
 from holdfast.views.dashboard.standing import Facts
+from holdfast.worlds.ours import OURS
 
 LIMIT_S = 300.0
 TOLD_BYTES = 2000
-from holdfast.worlds.ours import OURS
 
 REGISTERED = re.compile(r"gym:[A-Za-z0-9_\-]+")  # no module: nothing but Gymnasium's own is imported
 MOST_EPISODE = 999
