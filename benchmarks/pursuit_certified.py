@@ -45,7 +45,6 @@ from holdfast.disk import replace_file
 from holdfast.runs.folder import Run, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint
-from holdfast.selfplay.arena import below
 from holdfast.selfplay.certificate import FROZEN, Case, case_of, play_pair
 from holdfast.selfplay.crossplay import read_book
 from holdfast.selfplay.ladder import Ladder
@@ -54,6 +53,7 @@ from holdfast.selfplay.power import planted, scratch_against_script
 from holdfast.selfplay.probes import PROBED, Probe, alarms
 from holdfast.selfplay.response import Gain, Setting, challenge
 from holdfast.selfplay.rota import other
+from holdfast.state import below
 from holdfast.views.dry_run import spec_of
 
 RESULTS = Path(__file__).parent / "results"

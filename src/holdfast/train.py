@@ -238,10 +238,10 @@ class Training:
         """Where self-play stands, in a run that is one."""
         return None
 
-    def event(self, kind: str, **facts: object) -> None:
+    def event(self, kind: str, /, **facts: object) -> None:
         self.recorder.event(kind, **{"iteration": self.state.counts.iteration, **facts})
 
-    def decision(self, kind: str, **facts: object) -> None:
+    def decision(self, kind: str, /, **facts: object) -> None:
         """Something the curriculum decided, for the record and for whoever watches."""
         self.event(kind, **facts)
         self.watch.decided(kind, self.state.counts.iteration, facts)

@@ -10,12 +10,12 @@ import faulthandler
 import os
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from holdfast.config import MetricsConfig
+from holdfast.curriculum.live import Tell
 from holdfast.errors import DiskFull
 from holdfast.runs.heartbeat import Heart, Pulse
 from holdfast.runs.resources import Resources
@@ -27,8 +27,6 @@ from holdfast.timing import Clock
 TICK_S = 0.5
 STEP = "world"  # the clock's name for a step of all lanes
 HELD = "held.log"
-
-Tell = Callable[..., None]  # event(kind, **facts)
 
 
 class Monitor:

@@ -18,6 +18,7 @@ from holdfast.learner.learner import Learner
 from holdfast.rng import derive, uniform
 from holdfast.rollout.collect import Memory, make_memory
 from holdfast.selfplay.cast import Cast, Player
+from holdfast.state import below
 from holdfast.worlds.api import Episodes, Situation, World
 
 MIX_STREAM = 0x313
@@ -215,10 +216,6 @@ class Arena:
         if self.cast is not None:
             self.cast.restore(below(arrays, "cast/"), players, vault)
         return self.world.restore(below(arrays, "world/"))
-
-
-def below(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def make_arena(

@@ -12,7 +12,6 @@ from holdfast.config import Config
 from holdfast.errors import CheckpointError, ConfigError
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.runs.checkpoint import Saved
-from holdfast.selfplay.arena import below
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.judging import make_ground, panel_names
 from holdfast.selfplay.ladder import Ladder
@@ -20,6 +19,7 @@ from holdfast.selfplay.matches import Contender, frozen, play_matches, script, w
 from holdfast.selfplay.ratings import circular_share, ratings, restricted_gap, solve
 from holdfast.selfplay.state import BOOK
 from holdfast.selfplay.vault import Vault
+from holdfast.state import below
 from holdfast.worlds.registry import make_world
 
 CROSSPLAY_SEEDS = 5  # block of evaluation seeds

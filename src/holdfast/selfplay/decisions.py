@@ -5,11 +5,10 @@ Convergence looks only at evaluations at the top level; an evaluation that justi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 
 from holdfast.curriculum.levels import LevelDecision, decide_level, is_plateau
+from holdfast.curriculum.live import Tell
 from holdfast.rollout.collect import collect
 from holdfast.selfplay.book import Milestone
 from holdfast.selfplay.judging import BALANCE, Judgement, best_of
@@ -22,13 +21,12 @@ from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
 from holdfast.timing import Clock
 
-Event = Callable[..., None]
 MILESTONES = 8  # kept per role
 RIVALS = 3  # milestones of the first role that a warm start is judged against
 CANDIDATE_STREAK = 2
 
 
-def decide(state: DuelState, ladder: Ladder, found: Judgement, clock: Clock, event: Event) -> str:
+def decide(state: DuelState, ladder: Ladder, found: Judgement, clock: Clock, event: Tell) -> str:
     """Take an evaluation into the book and act on it; `advance`, `regress`, `candidate` or `hold`."""
     book, config = state.book, state.config
     book.gap, book.evaluated_at = found.gap, state.counts.iteration
@@ -63,7 +61,7 @@ def _keep_milestones(state: DuelState, found: Judgement) -> None:
         side_book.milestones = [*side_book.milestones, made][-MILESTONES:]
 
 
-def _recover_collapsed(state: DuelState, found: Judgement, event: Event) -> None:
+def _recover_collapsed(state: DuelState, found: Judgement, event: Tell) -> None:
     health = state.config.health
     if health.collapse_threshold <= 0.0:
         return
@@ -84,7 +82,7 @@ def _recover_collapsed(state: DuelState, found: Judgement, event: Event) -> None
 # --- levels -----------------------------------------------------------------------------------------------------------
 
 
-def _advance(state: DuelState, ladder: Ladder, decision: LevelDecision, clock: Clock, event: Event) -> None:
+def _advance(state: DuelState, ladder: Ladder, decision: LevelDecision, clock: Clock, event: Tell) -> None:
     """Hold what mattered at the old level, move, start warm, let the evader learn first."""
     duel, book = state.config.duel, state.book
     for side in state.sides:
@@ -98,7 +96,7 @@ def _advance(state: DuelState, ladder: Ladder, decision: LevelDecision, clock: C
         book.rota.forced = SECOND
 
 
-def _move(state: DuelState, ladder: Ladder, level: int, event: Event, decision: LevelDecision) -> None:
+def _move(state: DuelState, ladder: Ladder, level: int, event: Tell, decision: LevelDecision) -> None:
     book = state.book
     before = book.standing.level
     book.standing.move_to(level)
@@ -116,7 +114,7 @@ def _move(state: DuelState, ladder: Ladder, level: int, event: Event, decision: 
     )
 
 
-def _restore_best(state: DuelState, event: Event) -> None:
+def _restore_best(state: DuelState, event: Tell) -> None:
     """After a regress both roles go on from their best milestones of the level they return to."""
     level = state.book.standing.level
     for side in state.sides:
@@ -134,7 +132,7 @@ def _thaw_but_hold(state: DuelState, policy: str, side: Side) -> None:
         side.anchor.restore(held)
 
 
-def _warm_start(state: DuelState, ladder: Ladder, event: Event) -> None:
+def _warm_start(state: DuelState, ladder: Ladder, event: Tell) -> None:
     """The second role goes on from the milestone that does best at the new level, optimiser and all."""
     book = state.book
     mine = list({milestone.hash: milestone for milestone in book.sides[SECOND].milestones}.values())
@@ -170,7 +168,7 @@ def take_importance(state: DuelState, number: int, clock: Clock) -> None:
 # --- convergence ------------------------------------------------------------------------------------------------------
 
 
-def _is_candidate(state: DuelState, ladder: Ladder, found: Judgement, event: Event) -> bool:
+def _is_candidate(state: DuelState, ladder: Ladder, found: Judgement, event: Tell) -> bool:
     """At the top level, balanced or unchanging, twice in a row, without an alarm."""
     book, spec = state.book, ladder.spec
     roles = (spec.roles[0].name, spec.roles[1].name)

@@ -8,15 +8,12 @@ catches up with a second role that stays as it is, until its time is over or it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from holdfast.curriculum.live import Tell
 from holdfast.selfplay.rota import FIRST
 from holdfast.selfplay.schedule import last_iteration, planned_finish
 from holdfast.selfplay.state import DuelState
 
 LOOK_EVERY = 10  # iterations at least between two evaluations that the last duels of a finish ask for
-
-Event = Callable[..., None]
 
 
 def finish_is_due(state: DuelState) -> bool:
@@ -27,7 +24,7 @@ def finish_is_due(state: DuelState) -> bool:
     return planned_finish(config) <= state.scheduled < config.run.iterations
 
 
-def begin_finish(state: DuelState, event: Event) -> None:
+def begin_finish(state: DuelState, event: Tell) -> None:
     """From here on only the first role learns, by schedules of its own."""
     state.book.finish_at = state.scheduled
     event("finish", role=state.sides[FIRST].name, policy=state.vault.freeze(state.sides[FIRST]))
@@ -46,7 +43,7 @@ def wants_a_look(state: DuelState) -> bool:
     return wins_enough or state.scheduled >= config.run.iterations
 
 
-def note_finish(state: DuelState, rate: float, event: Event) -> None:
+def note_finish(state: DuelState, rate: float, event: Tell) -> None:
     """After an evaluation in the finish, or when that is due: does the first role win often enough to stop?"""
     book, wanted = state.book, state.config.duel.finish_until
     if 0.0 < wanted <= rate and (book.finish_at is not None or finish_is_due(state)):
@@ -55,7 +52,7 @@ def note_finish(state: DuelState, rate: float, event: Event) -> None:
         event("finished_early", role=state.sides[FIRST].name, rate=rate, wanted=wanted, after=after)
 
 
-def take_up_finish(state: DuelState, event: Event) -> None:
+def take_up_finish(state: DuelState, event: Tell) -> None:
     """A resumed run may have been made longer: both roles learn on until the finish that is now planned."""
     book = state.book
     begun = state.scheduled if book.finish_at is None and book.has_finished else book.finish_at

@@ -50,7 +50,7 @@ class JudgedDuel(Training):
     certificate: dict[str, Any] | None = None  # of the last best-response test
     heed: Callable[[], None] = staticmethod(nothing)  # raises when somebody asks the run to stop
 
-    def tell(self, kind: str, **facts: object) -> None:
+    def tell(self, kind: str, /, **facts: object) -> None:
         """Everything to the record, what a person waits for also to whoever watches."""
         (self.decision if kind in TOLD else self.event)(kind, **facts)
 

@@ -8,9 +8,8 @@ one that was found wanting need not be mended, or not more often than `response.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from holdfast.curriculum.levels import Standing
+from holdfast.curriculum.live import Tell
 from holdfast.learner.learner import Learner
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.response import Found, Response
@@ -68,7 +67,7 @@ def _reborn(state: DuelState, side: Side) -> None:
     put_into(side.learner, arrays_of(Learner(role, config.policy, config.learner, generator, config.rollout.threads)))
 
 
-def inherit(state: DuelState, found: Found, event: Callable[..., None]) -> None:
+def inherit(state: DuelState, found: Found, event: Tell) -> None:
     """A role goes on as its challenger, whose learning counts as its own: the next ones have to learn as long."""
     role = found.response.role
     side, book = state.sides[role], state.book.sides[role]
@@ -80,7 +79,7 @@ def inherit(state: DuelState, found: Found, event: Callable[..., None]) -> None:
     event("heir", role=side.name, policy=state.vault.freeze(side), start=found.response.start, rate=rate)
 
 
-def join_pool(state: DuelState, found: Response, event: Callable[..., None]) -> None:
+def join_pool(state: DuelState, found: Response, event: Tell) -> None:
     """A challenger is met by the other role from now on."""
     side_book = state.book.sides[found.role]
     policy = state.vault.keep(found.arrays)

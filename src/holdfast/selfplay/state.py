@@ -18,7 +18,7 @@ from holdfast.errors import CheckpointError
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
 from holdfast.rng import derive
-from holdfast.selfplay.arena import Arena, below, make_arena
+from holdfast.selfplay.arena import Arena, make_arena
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
 from holdfast.selfplay.league import make_pool
@@ -27,7 +27,7 @@ from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.selfplay.schedule import in_schedule, round_length
 from holdfast.selfplay.side import Side, spare_maker
 from holdfast.selfplay.vault import Vault, arrays_of, put_into
-from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, Counts, torch_generator
+from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, Counts, below, torch_generator
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
 

@@ -5,8 +5,7 @@ Every measure goes to the events with what led to it and where it led.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from holdfast.curriculum.live import Tell
 from holdfast.selfplay.health import Diagnosis, wants_rollback
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.rollback import Entry, count, escalate, target
@@ -14,10 +13,8 @@ from holdfast.selfplay.rota import other
 from holdfast.selfplay.state import DuelState
 from holdfast.selfplay.turns import prepare_side
 
-Event = Callable[..., None]
 
-
-def treat(state: DuelState, ladder: Ladder, number: int, found: Diagnosis, event: Event) -> None:
+def treat(state: DuelState, ladder: Ladder, number: int, found: Diagnosis, event: Tell) -> None:
     """Act on a diagnosis of a role during its turn."""
     book, health = state.book, state.config.health
     side_book, name = book.sides[number], state.sides[number].name
@@ -36,7 +33,7 @@ def treat(state: DuelState, ladder: Ladder, number: int, found: Diagnosis, event
         side_book.pulse.clear()
 
 
-def roll_back(state: DuelState, ladder: Ladder, number: int, found: Diagnosis, event: Event) -> None:
+def roll_back(state: DuelState, ladder: Ladder, number: int, found: Diagnosis, event: Tell) -> None:
     book = state.book
     side_book = book.sides[number]
     measure = escalate(state.config.health, book.tally, side_book.steps - side_book.rolled_back_at)

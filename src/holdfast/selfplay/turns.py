@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
+from holdfast.curriculum.live import Tell
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.book import TurnBook
 from holdfast.selfplay.cast import Player
@@ -26,7 +25,6 @@ from holdfast.selfplay.rota import (
 from holdfast.selfplay.schedule import rollouts_until_change
 from holdfast.selfplay.state import DuelState, keep_in_ring
 
-Event = Callable[..., None]
 STUCK_MIX = (0.2, 0.8, 0.0)  # against players a stuck role can beat
 IDLE_SCRIPTS = ("still",)  # no opponent to learn from
 
@@ -35,7 +33,7 @@ def exercise_is_due(state: DuelState, number: int) -> bool:
     return number in state.exercises and state.book.sides[number].cold_steps < state.config.duel.cold_start_steps
 
 
-def begin_turn(state: DuelState, ladder: Ladder, event: Event) -> None:
+def begin_turn(state: DuelState, ladder: Ladder, event: Tell) -> None:
     """Choose roles and length, deal opponents and levels, and keep a state to come back to."""
     book, duel = state.book, state.config.duel
     steps = state.counts.agent_steps
@@ -134,7 +132,7 @@ def opponents(state: DuelState, number: int) -> list[tuple[Player, float, Arrays
     return [entry for entry in found if entry[1] > 0.0] or found[:1]
 
 
-def end_turn(state: DuelState, event: Event) -> None:
+def end_turn(state: DuelState, event: Tell) -> None:
     """Note the turn, offer what was learned to the pools, and switch frozen roles that had their time."""
     book, config = state.book, state.config
     turn = book.turn
