@@ -23,6 +23,7 @@ from holdfast.runs.rehearse import Company, Feature
 from holdfast.train import Training
 from holdfast.watch import Watch
 from holdfast.worlds.api import Episodes
+from holdfast.worlds.fish.evaluation import evaluated_schools
 
 EPISODE_STEPS = 12  # of training, so that schools reset in every iteration
 LEAST_SHARE = 0.5
@@ -128,7 +129,8 @@ class RehearsedTraining(Training):
         if script not in self._measured:
             evaluation = self.evaluation(self.block, self.config.evaluation.episodes)
             episodes = evaluation.play(lambda world: world.yardsticks()[script])
-            self._measured[script] = self.curriculum.numbers(episodes, evaluation.settings)
+            schools = evaluated_schools(episodes, evaluation.settings)
+            self._measured[script] = self.curriculum.numbers(schools, evaluation.settings)
         return self._measured[script]
 
     @property

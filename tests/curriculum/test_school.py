@@ -24,6 +24,8 @@ from holdfast.train import Training, resume
 from holdfast.views.dry_run import spec_of
 from holdfast.views.school_films import frames
 from holdfast.views.terminal import Quiet
+from holdfast.worlds.fish import floor
+from holdfast.worlds.fish.world import Fish, FishSettings
 from tests.conftest import finished_run
 
 LIGHT = {"format": "deck-light/1", "note": "test", "velocities": [[1.5, 1.5], [0.0, 2.0], [-1.0, 0.5]]}
@@ -65,6 +67,22 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     return tmp_path
+
+
+def test_evaluations_on_the_same_seeds_search_their_floors_once(
+    in_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[int] = []
+
+    def begun(settings: FishSettings, lanes: int, seed: int) -> Fish:
+        searched.append(lanes)
+        return Fish(settings, lanes, seed)
+
+    monkeypatch.setattr(floor, "Fish", begun)  # the worlds that floors are searched in
+    floor._floor_of.cache_clear()
+    run = school_run(in_folder)
+    assert len(read_lines(run.folder / "eval_history.jsonl")) == 6
+    assert searched == [4] * 4  # one step and five ahead, for the six evaluations and for the last on held-out seeds
 
 
 def test_a_gate_that_passes_lets_the_schedule_go_on_and_leaves_its_evidence(in_folder: Path) -> None:

@@ -150,7 +150,8 @@ class SchoolCurriculum(Curriculum):
     def judge(
         self, iteration: int, episodes: Episodes, settings: Any, make_act: Callable[[World], Act], policy: str
     ) -> Numbers:
-        schools, numbers = evaluated_schools(episodes, settings), self.numbers(episodes, settings)
+        schools = evaluated_schools(episodes, settings)
+        numbers = self.numbers(schools, settings)
         record = self._decide(iteration, numbers) if self.config.gate.enabled else None
         self.records.evaluated(iteration, episodes, schools, numbers, record, self.deck.type)
         self._keep_best(numbers["worst_gap"])
@@ -163,9 +164,8 @@ class SchoolCurriculum(Curriculum):
         logged = {f"evaluation.{name}": float(numbers[name]) for name in (*LOGGED, "worst_gap")}
         return {**logged, "curriculum.level": self.gate.level}
 
-    def numbers(self, episodes: Episodes, settings: Any) -> dict[str, Any]:
+    def numbers(self, schools: Evaluated, settings: Any) -> dict[str, Any]:
         """Everything that is measured of an evaluation, with what it was played under."""
-        schools = evaluated_schools(episodes, settings)
         density = self.now.density if self.now else 0.0
         return {**measure(schools), "worst_gap": worst_gap(schools), "boost": settings.boost, "density": density}
 
