@@ -1,7 +1,7 @@
 """A preset of self-play over seeds, each with its best-response test, in pieces: what is finished is not run again.
 
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10
-    python benchmarks/pursuit_certified.py RUNS --seeds 1 --preset pursuit-flat
+    python benchmarks/pursuit_certified.py RUNS --seeds 1 --preset pursuit-flat --results FOLDER
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --set duel.evader_lr=0.3 --results FOLDER
     python benchmarks/pursuit_certified.py RUNS --seeds 1,2 --power
     python benchmarks/pursuit_certified.py RUNS --seeds 3,4 --further
@@ -12,8 +12,9 @@ Each seed is trained to its end; its last pair is then put to four challengers t
 each role one from the role's weights and one from scratch. A seed whose first gap is too wide is not tried further, and
 that challenger stops once the gap is certain. One file per seed in benchmarks/results/PRESET_certified, written after
 every challenger, so two processes may share the seeds; beside it the pair itself, so that anybody can go on challenging
-it without training it again. A seed counts as passed with all gaps at most --limit, no alarm of the probes
-in its last evaluation, and challengers of both roles that learned as long and are as good as the role they challenge.
+it without training it again. Figures of earlier recipes are kept without their pairs; they are only printed. A seed
+counts as passed with all gaps at most --limit, no alarm of the probes in its last evaluation, and challengers of both
+roles that learned as long and are as good as the role they challenge.
 With --power challengers must also find what is planted for them and beat a script from scratch; a seed on which they do
 not counts as inconclusive. With --further a copy of the run goes on for a tenth of its length, and the new pair is
 challenged likewise; a seed whose gaps are then too wide counts as drifted. A preset with `response.rounds` tests itself
@@ -160,11 +161,14 @@ def kept_pair(path: Path, words: list[str]) -> Case:
 def take_up(given: argparse.Namespace, seed: int, path: Path) -> tuple[Case, dict[str, Any]]:
     """The pair of a seed, trained if it is not kept, and what is known of it."""
     pair, words = path.with_suffix(".safetensors"), words_of(given)
-    if pair.is_file() and path.is_file():
-        return kept_pair(pair, words), json.loads(path.read_text())
+    row = json.loads(path.read_text()) if path.is_file() else {}
+    if pair.is_file() and row:
+        return kept_pair(pair, words), row
+    if row.get("challengers") or {"power", FURTHER} & row.keys():
+        raise SystemExit(f"{path} has figures of a pair that is no longer kept: give other --results to train anew")
     run = train(given, seed, words)
     case = last_pair(run)
-    row = json.loads(path.read_text()) if path.is_file() else begun(run, seed, case)
+    row = row or begun(run, seed, case)
     write_row(path, row)
     keep_pair(pair, case)
     return case, row
