@@ -303,6 +303,12 @@ def deck_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return harvest_deck(arguments) if arguments.action == "harvest" else show_deck(arguments)
 
 
+def import_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.imports import import_fish_command
+
+    return import_fish_command(arguments.file, arguments.out)
+
+
 def doctor_mario_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.doctor import doctor_mario
 
@@ -368,6 +374,7 @@ VERBS = {
     "deck": Verb(
         "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", cli_words.deck, deck_verb
     ),
+    "import": Verb("write the preset that another program's settings amount to", cli_words.import_, import_verb),
     "doctor-mario": Verb(
         "prove that Super Mario Bros is read right on this machine", cli_words.doctor_mario, doctor_mario_verb
     ),

@@ -184,6 +184,13 @@ def deck(verb: Parser) -> None:
     show.add_argument("--picture", metavar="FILE", help="also draw it to this .png file")
 
 
+def import_(verb: Parser) -> None:
+    sources = verb.add_subparsers(dest="source", metavar="SOURCE", required=True, parser_class=Parser)
+    command = sources.add_parser("fish-command", help="the command line of the fish trainer that came before this one")
+    command.add_argument("file", metavar="FILE", help="holds the command line, with or without what it begins with")
+    command.add_argument("--out", metavar="FILE", help="write the preset here (default: to standard output)")
+
+
 def checkpoint(verb: Parser) -> None:
     verb.add_argument("action", choices=["inspect", "verify", "prune", "backfill"])
     verb.add_argument("target", metavar="RUN", help="name or folder of a run; for backfill also any folder above")

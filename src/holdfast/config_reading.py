@@ -114,6 +114,11 @@ def load_config(target: str, arguments: list[str] | None = None) -> tuple[Config
     return _read(world_name, table, where, texts, problems)
 
 
+def from_table(table: dict[str, Any], where: str) -> tuple[Config, frozenset[str]]:
+    """The configuration that a preset's table describes, and the names of the options it sets."""
+    return _read(table["world"]["name"], table, where, {}, [])
+
+
 def from_json(table: dict[str, Any], where: str, arguments: list[str] | None = None) -> tuple[Config, frozenset[str]]:
     """The configuration of a run folder under overrides, and the names of the options that the overrides change."""
     texts, problems = parse_overrides(arguments or [])

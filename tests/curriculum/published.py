@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import csv
+import tomllib
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
+from holdfast.config import Config
+from holdfast.config_reading import from_table
 from holdfast.curriculum.criteria import Measured
 from holdfast.curriculum.deck_queue import QueuePlan, blocks_of, episode_limit
 from holdfast.curriculum.deck_spec import parse_stages
 from holdfast.curriculum.dry_run import EvaluationPlan, Floor, Reference
 from holdfast.curriculum.feasibility import Deck, Question
 from holdfast.curriculum.feasibility_reference import FloorSpread
-from holdfast.curriculum.legacy import Imported, import_command
+from holdfast.curriculum.fish_command import import_command, without_defaults
 from holdfast.curriculum.schedule import Schedule, schedule_for
+from holdfast.preset_text import preset_text
 
 DATA = Path(__file__).parent / "data"
 FLOORS = (37, 34, 24, 42, 47, 40, 30)  # doomed fish of the seven evaluations, by exhaustive search
 WORLD_STEPS = 500
 
 
-def imported(version: str) -> Imported:
-    return import_command((DATA / f"{version}.txt").read_text())
+@cache
+def imported(version: str) -> Config:
+    found = import_command((DATA / f"{version}.txt").read_text())
+    return from_table(tomllib.loads(preset_text("fish", dict(without_defaults(found.options)), [])), version)[0]
 
 
 def schedule(version: str = "v42") -> Schedule:
     run = imported(version)
-    return schedule_for(run.schedule, 25, run.options["run.iterations"])
+    return schedule_for(run.schedule, run.world.fish, run.run.iterations)
 
 
 def queue(version: str = "v42") -> QueuePlan:
@@ -34,7 +41,7 @@ def queue(version: str = "v42") -> QueuePlan:
     return QueuePlan(
         blocks=blocks_of(parse_stages(run.deck.stages)),
         schedule=schedule(version),
-        rollout_steps=run.options["rollout.steps"],
+        rollout_steps=run.rollout.steps,
         episode_steps=episode_limit(WORLD_STEPS, run.deck.force_reset_steps),
         share=run.deck.share,
         phase_reset=run.schedule.phase_reset,
@@ -47,8 +54,8 @@ def question(version: str = "v42") -> Question:
     return Question(
         gate=run.gate,
         schedule=schedule(version),
-        evaluation=EvaluationPlan(run.options["evaluation.every"], run.options["evaluation.episodes"], 96),
-        total_iterations=run.options["run.iterations"],
+        evaluation=EvaluationPlan(run.evaluation.every, run.evaluation.episodes, 96),
+        total_iterations=run.run.iterations,
         deck=Deck(replace(run.deck, min_reinjections="ne:2"), queue(version), WORLD_STEPS),
         density=run.density,
         floors=[Floor(count, count, 6) for count in FLOORS],
