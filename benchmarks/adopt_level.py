@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from holdfast.runs.folder import Run
-from holdfast.series import adopt
+from holdfast.games.mario.series import adopt
+from holdfast.runs.folder import RunFolder
 
 RESULTS = Path(__file__).resolve().parent / "results" / "mario_levels"
 EPISODES = 100
 
 if __name__ == "__main__":
     folder, stage = sys.argv[1:]
-    print(adopt(RESULTS, Run(Path(folder)), stage, "latest", EPISODES))
+    print(adopt(RESULTS, RunFolder(Path(folder)), stage, "latest", EPISODES))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.intervals import newcombe, wilson
+from holdfast.kit.intervals import newcombe, wilson
 from holdfast.selfplay.power import SLACK
 from holdfast.selfplay.rota import FIRST, SECOND
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from holdfast.bench.rounds import ratio, spread, take_turns
+from holdfast.games.fish.world.fish import Fish, FishSettings
+from holdfast.games.fish.world.school import NEAREST, NEIGHBOUR_RADIUS, POOL_RADIUS
 from holdfast.worlds.api import random_policy
-from holdfast.worlds.fish.school import NEAREST, NEIGHBOUR_RADIUS, POOL_RADIUS
-from holdfast.worlds.fish.world import Fish, FishSettings
 
 SCHOOLS = (25, 96, 300, 1000, 3000, 10_000)
 FISH_AT_ONCE = 10_000  # so many lanes that each contender moves about as many fish

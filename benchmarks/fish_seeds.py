@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.intervals import bootstrap_mean
+from holdfast.kit.intervals import bootstrap_mean
 
 RESULTS = Path(__file__).parent / "results"
 SEEDS = range(1, 11)

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from holdfast.bench.rounds import spread, take_turns
 from holdfast.bench.worlds import steps_of
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
+from holdfast.games.fish.world.fish import Fish, FishSettings
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.evaluate import DURING_RUN, Evaluation, evaluation_keys
 from holdfast.state import fresh_learners
-from holdfast.worlds.fish.world import Fish, FishSettings
 from holdfast.worlds.registry import make_world
 
 REPEATS = 5

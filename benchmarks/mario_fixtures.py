@@ -1,6 +1,6 @@
 """Record the RAM of the real game at named moments, for the tests of the facts: python benchmarks/mario_fixtures.py
 
-Needs the ROM. Writes tests/worlds/mario/ram.npz (2,048 bytes per moment, compressed); no part of the ROM is in it.
+Needs the ROM. Writes tests/games/mario/ram.npz (2,048 bytes per moment, compressed); no part of the ROM is in it.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.worlds.mario import facts
-from holdfast.worlds.mario.actions import BITS
-from holdfast.worlds.mario.rom import open_rom
-from holdfast.worlds.mario.search import find_clear
-from holdfast.worlds.mario.settings import MarioSettings
-from holdfast.worlds.mario.stages import NUMBER
-from holdfast.worlds.mario.starts import Lane, make_game, start_row, title_lane
-from holdfast.worlds.mario.world import Mario
+from holdfast.games.mario.world import facts
+from holdfast.games.mario.world.actions import BITS
+from holdfast.games.mario.world.mario import Mario
+from holdfast.games.mario.world.rom import open_rom
+from holdfast.games.mario.world.search import find_clear
+from holdfast.games.mario.world.settings import MarioSettings
+from holdfast.games.mario.world.stages import NUMBER
+from holdfast.games.mario.world.starts import Lane, make_game, start_row, title_lane
 
-OUT = Path(__file__).resolve().parents[1] / "tests" / "worlds" / "mario" / "ram.npz"
+OUT = Path(__file__).resolve().parents[1] / "tests" / "games" / "mario" / "ram.npz"
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ import dataclasses
 import sys
 from pathlib import Path
 
+from holdfast.games.mario.views.levels import judge_stage
 from holdfast.runs.shelf import ENDING, take_down
-from holdfast.views.levels import judge_stage
 
 FOLDER = Path(__file__).parent / "results" / "mario_levels"
 STICKY = 0.25

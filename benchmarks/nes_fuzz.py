@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.errors import HoldfastError
-from holdfast.worlds.nes import Console, load_rom
-from holdfast.worlds.nes.layout import PC
-from holdfast.worlds.nes.opcodes import OPCODES
+from holdfast.kit.errors import HoldfastError
+from holdfast.nes import Console, load_rom
+from holdfast.nes.layout import PC
+from holdfast.nes.opcodes import OPCODES
 
 LEGAL = np.array([opcode.code for opcode in OPCODES if opcode.mnemonic not in ("JAM", "BRK")], np.uint8)
 LENGTHS = np.array([opcode.length for opcode in OPCODES])

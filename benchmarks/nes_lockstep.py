@@ -13,8 +13,8 @@ import json
 import time
 from pathlib import Path
 
-from holdfast.worlds.nes.lockstep import compare_game
-from holdfast.worlds.nes.rivals import mario_rom
+from holdfast.nes.lockstep import compare_game
+from holdfast.nes.rivals import mario_rom
 
 STAGES = [f"{world}-{level}" for level in range(1, 5) for world in range(1, 9)]
 

@@ -1,16 +1,16 @@
-"""Measures how often handlers run and which follow each other, and prints src/holdfast/worlds/nes/weights.py.
+"""Measures how often handlers run and which follow each other, and prints src/holdfast/nes/weights.py.
 
-    python benchmarks/nes_weights.py > weights.py && mv weights.py src/holdfast/worlds/nes/weights.py
+    python benchmarks/nes_weights.py > weights.py && mv weights.py src/holdfast/nes/weights.py
 
 Needs the cartridge of gym-super-mario-bros. The profile covers starts in all eight worlds.
 """
 
 from __future__ import annotations
 
-from holdfast.worlds.nes.cartridge import load_rom
-from holdfast.worlds.nes.profile import mario_profile
-from holdfast.worlds.nes.rivals import mario_rom
-from holdfast.worlds.nes.sequences import learn
+from holdfast.nes.cartridge import load_rom
+from holdfast.nes.profile import mario_profile
+from holdfast.nes.rivals import mario_rom
+from holdfast.nes.sequences import learn
 
 MERGES = 160
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from holdfast.bench.rounds import ratio
-from holdfast.config import PolicyConfig
+from holdfast.config.sections import PolicyConfig
 from holdfast.learner.policy import Policy
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Discrete, Observations

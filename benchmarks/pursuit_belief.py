@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from holdfast.selfplay.duel import Duel
 
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
 from holdfast.learner.belief import mixture_of
 from holdfast.learner.learner import Learner
 from holdfast.runs.folder import create_run
 from holdfast.selfplay.arena import Arena
-from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.turns import begin_turn, end_turn
 from holdfast.views.terminal import Quiet
 

@@ -16,7 +16,8 @@ it without training it again. Figures of earlier recipes are kept without their 
 counts as passed with all gaps at most --limit, no alarm of the probes in its last evaluation, and challengers of both
 roles that learned as long and are as good as the role they challenge.
 With --power challengers must also find what is planted for them and beat a script from scratch; a seed on which they do
-not counts as inconclusive. With --further a copy of the run goes on for a tenth of its length, and the new pair is
+not counts as inconclusive. Without --power the strength of the challengers is not checked, and a longer challenger may
+beat a pair that passed. With --further a copy of the run goes on for a tenth of its length, and the new pair is
 challenged likewise; a seed whose gaps are then too wide counts as drifted. A preset with `response.rounds` tests itself
 and learns on while it does not pass: then the challengers here, and the duels they are measured on, are others.
 """
@@ -40,10 +41,10 @@ from certified_rows import FURTHER, NAMES, ORDER, challenger_name, is_failed, ow
 from safetensors import safe_open
 from safetensors.numpy import save
 
-from holdfast.config import Config, to_json
-from holdfast.config_reading import from_json, load_config
-from holdfast.disk import replace_file
-from holdfast.runs.folder import Run, find_run
+from holdfast.config.reading import from_json, load_config
+from holdfast.config.sections import Config, to_json
+from holdfast.kit.disk import replace_file
+from holdfast.runs.folder import RunFolder, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.certificate import FROZEN, Case, case_of, play_pair
@@ -64,7 +65,7 @@ LIKEWISE = -1  # as many challengers as of the pair before
 FREE = {"rollout.threads", "response.duels"}  # may change after a pair was trained
 
 
-def train(given: argparse.Namespace, seed: int, words: list[str]) -> Run:
+def train(given: argparse.Namespace, seed: int, words: list[str]) -> RunFolder:
     """Train, or go on with, one seed."""
     folder = given.runs / f"{given.preset}-{seed}"
     if is_over(folder):
@@ -97,7 +98,7 @@ def is_over(folder: Path, iterations: int = 0) -> bool:
     return facts["outcome"] != "interrupted" and facts["counts"]["iteration"] >= iterations
 
 
-def holdfast(folder: Path, *words: str) -> Run:
+def holdfast(folder: Path, *words: str) -> RunFolder:
     """Run a verb as a user would; what is then in the folder."""
     done = subprocess.run([sys.executable, "-m", "holdfast", *words, "--quiet", "--no-report"])
     if done.returncode not in (0, 3):
@@ -105,7 +106,7 @@ def holdfast(folder: Path, *words: str) -> Run:
     return find_run(folder.name, str(folder.parent))
 
 
-def train_further(given: argparse.Namespace, seed: int) -> Run:
+def train_further(given: argparse.Namespace, seed: int) -> RunFolder:
     """A copy of a seed's run, a tenth longer; the run stays as it is."""
     folder = given.runs / f"{given.preset}-{seed}"
     copied, half = (folder.with_name(f"{folder.name}-{word}") for word in (FURTHER, "half-copied"))
@@ -125,7 +126,7 @@ def train_further(given: argparse.Namespace, seed: int) -> Run:
     return holdfast(copied, "resume", copied.name, "--root", str(given.runs), *changed)
 
 
-def last_pair(run: Run) -> Case:
+def last_pair(run: RunFolder) -> Case:
     """Measured on other duels than the run's own tests, if it made any."""
     config, saved = config_of(run), load_checkpoint(run, "latest")
     if own_tests(run):
@@ -178,7 +179,7 @@ def write_row(path: Path, row: dict[str, Any]) -> None:
     replace_file(path, (json.dumps(row) + "\n").encode())
 
 
-def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
+def begun(run: RunFolder, seed: int, case: Case) -> dict[str, Any]:
     """What is known of a seed before the first challenger."""
     judged = [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == "evaluation"]
     if not judged:
@@ -198,7 +199,7 @@ def begun(run: Run, seed: int, case: Case) -> dict[str, Any]:
     }
 
 
-def minutes_from_end_to_end(run: Run) -> float | None:
+def minutes_from_end_to_end(run: RunFolder) -> float | None:
     """What its user waited, tests included; unknown of a run that was interrupted."""
     events = read_lines(run.folder / "events.jsonl")
     if any(event["event"] == "interrupted" for event in events):
@@ -207,7 +208,7 @@ def minutes_from_end_to_end(run: Run) -> float | None:
     return round((last - first).total_seconds() / 60.0, 1)
 
 
-def own_tests(run: Run) -> list[dict[str, Any]]:
+def own_tests(run: RunFolder) -> list[dict[str, Any]]:
     """What the run's own tests said after its iterations and after each further round."""
     events = read_lines(run.folder / "events.jsonl")
     return [own_test(event) for event in events if event["event"] == "best_response"]

@@ -3,7 +3,7 @@
     python benchmarks/pursuit_panel.py [DUELS]
 
 Writes benchmarks/results/pursuit_panel.json, with the outcomes of the first duels of each cell, which the tests play
-again (`tests/worlds/pursuit/test_scripted.py`).
+again (`tests/games/pursuit/test_scripted.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.worlds.pursuit.panel import PANEL, figures, play_panel, tolerance
+from tests.games.pursuit.panel import PANEL, figures, play_panel, tolerance
 
 RESULT = Path(__file__).parent / "results" / "pursuit_panel.json"
 AGAIN = 48  # duels of each cell that the tests play again

@@ -21,14 +21,14 @@ import json
 import os
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from holdfast.disk import replace_file
-from holdfast.intervals import bootstrap_mean, wilson
+from holdfast.kit.disk import replace_file
+from holdfast.kit.intervals import bootstrap_mean, wilson
 from holdfast.runs.metrics import read_lines
 
 RESULTS = Path(__file__).parent / "results" / "pursuit_seeds.json"
@@ -79,7 +79,7 @@ QUESTIONS = (  # measure, arm, arm with one factor more
 def live(root: Path, arm: str, seed: int, words: list[str]) -> Path:
     """Train, or go on with, one seed of an arm; its folder."""
     folder = root / f"{arm}-{seed}"
-    command = [sys.executable, "-m", "holdfast.cli"]
+    command = [sys.executable, "-m", "holdfast.cli.main"]
     result = folder / "result.json"
     if result.is_file() and json.loads(result.read_text())["outcome"] != "interrupted":
         return folder
@@ -206,9 +206,23 @@ def compared(
     if len(seeds) < 2:
         return None
     differences = np.array([by[b, seed] - by[a, seed] for seed in seeds], float)
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (20_000, len(seeds)))
-    p = float((np.abs((signs * differences).mean(1)) >= abs(differences.mean()) - 1e-12).mean())
-    return f"{measure}: {b} - {a}", len(seeds), float(differences.mean()), bootstrap_mean(differences), p
+    return (
+        f"{measure}: {b} - {a}",
+        len(seeds),
+        float(differences.mean()),
+        bootstrap_mean(differences),
+        sign_flip(differences),
+    )
+
+
+def sign_flip(differences: np.ndarray) -> float:
+    """Two-sided p of a paired sign-flip test: exact up to 14 pairs, by 20,000 random flips beyond."""
+    n = len(differences)
+    if n <= 14:
+        signs = np.array(list(product((-1.0, 1.0), repeat=n)))  # [2^n, n]
+    else:
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (20_000, n))
+    return float((np.abs((signs * differences).mean(1)) >= abs(differences.mean()) - 1e-12).mean())
 
 
 def main() -> None:

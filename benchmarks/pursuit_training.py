@@ -17,9 +17,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.config_reading import load_config
-from holdfast.runs.folder import create_run
 from holdfast.selfplay.duel import Duel
+
+from holdfast.config.reading import load_config
+from holdfast.runs.folder import create_run
 from holdfast.selfplay.turns import begin_turn, end_turn
 from holdfast.views.terminal import Quiet
 

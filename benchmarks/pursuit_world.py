@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.bench.rounds import spread, take_turns
+from holdfast.games.pursuit.world.pursuit import Pursuit
+from holdfast.games.pursuit.world.settings import PursuitSettings
 from holdfast.worlds.api import random_policy
-from holdfast.worlds.pursuit.settings import PursuitSettings
-from holdfast.worlds.pursuit.world import Pursuit
 
 LANES = 1024
 STEPS = 200

@@ -26,14 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.config_reading import load_config
-from holdfast.intervals import bootstrap_mean
+from holdfast.config.reading import load_config
+from holdfast.kit.intervals import bootstrap_mean
 from holdfast.runs.folder import create_run
 from holdfast.runs.monitor import STEP
 from holdfast.runs.recorder import Recorder
+from holdfast.runs.watch import Progress
 from holdfast.train import Training
 from holdfast.views.terminal import Quiet
-from holdfast.watch import Progress
 
 ALWAYS = {
     "rollout.threads": "1",

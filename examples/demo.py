@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
 from holdfast.runs.folder import command_line, create_run
 from holdfast.train import train
 from holdfast.views.dry_run import spec_of

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.config import Config
-from holdfast.config_reading import load_config
-from holdfast.runs.folder import Run, create_run
+from holdfast.config.reading import load_config
+from holdfast.config.sections import Config
+from holdfast.runs.folder import RunFolder, create_run
+from holdfast.runs.watch import Result
 from holdfast.train import train
 from holdfast.views.terminal import Quiet
-from holdfast.watch import Result
 
 SMALL = {
     "rollout.lanes": "16",
@@ -42,7 +42,7 @@ def small_words(**options: str) -> list[str]:
     return [f"--{name}={value}" for name, value in {**SMALL, **options}.items()]
 
 
-def finished_run(folder: Path, target: str = "template", **options: str) -> tuple[Run, Result]:
+def finished_run(folder: Path, target: str = "template", **options: str) -> tuple[RunFolder, Result]:
     """A whole small run in this folder."""
     config = small_config(target, **{"run.root": str(folder), **options})
     run = create_run(config, target, ["test"])
@@ -55,16 +55,16 @@ def finished_run(folder: Path, target: str = "template", **options: str) -> tupl
 LONGEST_FIRST = (
     "worlds/test_every_world.py",
     "test_learning.py",
-    "worlds/nes/test_blocks.py",
+    "nes/test_blocks.py",
     "test_loop.py",
     "test_cli.py",
     "test_resume.py",
     "test_config.py",
     "test_rehearsal.py",
-    "test_rehearsal_duel.py",
-    "worlds/pursuit/test_scripted.py",
-    "worlds/nes/test_twin.py",
-    "worlds/mario/test_doctor.py",
+    "selfplay/test_rehearsal.py",
+    "games/pursuit/test_scripted.py",
+    "nes/test_twin.py",
+    "games/mario/test_doctor.py",
     "test_examples.py",
     "curriculum/test_deck_files.py",
 )
@@ -76,6 +76,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: order.get(item.path, len(order)))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_store_of_trust(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Modules named by tests are not trusted by whoever runs them."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -85,7 +91,7 @@ def holdfast(tmp_path: Path) -> Command:
 
     def call(*words: str, timeout: float = 240, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "holdfast.cli", *words],
+            [sys.executable, "-m", "holdfast.cli.main", *words],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.config import Config, flat, known_options, to_json
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import from_json, load_config, parse_overrides, resolved
-from holdfast.errors import ConfigError, UnknownName
-from holdfast.options import from_text, from_toml, kind_name
-from holdfast.presets import presets
+from holdfast.config.checks import check_against_world
+from holdfast.config.options import from_text, from_toml, kind_name
+from holdfast.config.presets import presets
+from holdfast.config.reading import from_json, load_config, parse_overrides, resolved
+from holdfast.config.sections import Config, flat, known_options, sections_for, to_json
+from holdfast.kit.errors import ConfigError, UnknownName
 from holdfast.views.dry_run import spec_of
 from holdfast.worlds.template.world import TrackSettings
 
@@ -172,7 +172,7 @@ def test_overrides_are_read_in_both_spellings() -> None:
 
 # --- property tests ------------------------------------------------------------------------------------------------
 
-KNOWN = known_options(TrackSettings)
+KNOWN = known_options(sections_for(TrackSettings, {}))
 
 
 def values_of(kind: Any, low: float | None, high: float | None) -> st.SearchStrategy[Any]:

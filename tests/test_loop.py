@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
 from holdfast.runs.metrics import METRICS, TIMINGS
 from holdfast.runs.reading import read_lines
 from holdfast.worlds.template.world import TrackSettings, optimal_return

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import FORMAT, Config, known_options, to_json
-from holdfast.config_reading import from_json, load_config
-from holdfast.errors import ConfigError
-from holdfast.old_names import REMOVED
+from holdfast.config.old_names import REMOVED
+from holdfast.config.reading import from_json, load_config
+from holdfast.config.sections import FORMAT, Config, options_known, to_json
+from holdfast.kit.errors import ConfigError
 from tests.conftest import Command
 
 
@@ -25,7 +25,7 @@ def of_the_first_version(config: Config, **changed: Any) -> dict[str, Any]:
 
 
 def test_no_removed_option_is_still_there() -> None:
-    assert not REMOVED.keys() & known_options(type(load_config("pursuit")[0].world)).keys()
+    assert not REMOVED.keys() & options_known(load_config("pursuit")[0]).keys()
 
 
 @pytest.mark.parametrize("name", REMOVED)

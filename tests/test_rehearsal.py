@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from holdfast.cli import run as command
-from holdfast.config_reading import load_config
+from holdfast.cli.main import run as command
+from holdfast.config.reading import load_config
 from holdfast.curriculum.gate_settings import GateSettings
-from holdfast.rehearsal_school import casting, enabled_events, short_gate, shrink
-from holdfast.rehearsals import rehearse_run
+from holdfast.games.fish.rehearsal import casting, enabled_events, short_gate, shrink
+from holdfast.rehearsal import rehearse_run
 from holdfast.views.terminal import Quiet
 
 QUICK = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -12,15 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError, ConfigError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.runs.checkpoint import TENSORS
-from holdfast.runs.folder import Run, create_run, find_run
+from holdfast.runs.choose import load_checkpoint
+from holdfast.runs.folder import RunFolder, create_run, find_run
 from holdfast.runs.reading import read_lines
 from holdfast.runs.reopen import config_of, config_to_resume
+from holdfast.runs.watch import Progress
 from holdfast.train import resume, train
 from holdfast.views.terminal import Quiet
-from holdfast.watch import Progress
 from tests.conftest import Command, finished_run, small_config, small_words
 
 PENNIES = "tests.two_roles:Pennies"
@@ -37,13 +39,13 @@ class StopAfter(Quiet):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def end_of(run: Run) -> tuple[bytes, bytes]:
+def end_of(run: RunFolder) -> tuple[bytes, bytes]:
     """The last checkpoint's arrays (weights, optimiser, world, generators) and the metrics, as bytes."""
     latest = (run.folder / "checkpoints/latest").read_text().strip()
     return (run.folder / "checkpoints" / latest / TENSORS).read_bytes(), (run.folder / "metrics.jsonl").read_bytes()
 
 
-def stopped_run(folder: Path, target: str, at: int, **options: str) -> tuple[Run, Config]:
+def stopped_run(folder: Path, target: str, at: int, **options: str) -> tuple[RunFolder, Config]:
     config = small_config(target, **{"run.root": str(folder), **options})
     run = create_run(config, target, ["test"])
     result = train(config, run, StopAfter(at))
@@ -90,6 +92,18 @@ def test_resumed_run_equals_uninterrupted(tmp_path: Path, case: str) -> None:
     assert (run.folder / "evals/final.json").read_bytes() == (whole.folder / "evals/final.json").read_bytes()
 
 
+@pytest.mark.parametrize("seeds", ["fixed", "rolling"])
+def test_a_resumed_run_leaves_the_files_of_one_that_went_through(tmp_path: Path, seeds: str) -> None:
+    options = {"run.iterations": "5", "evaluation.seeds": seeds}
+    whole, _ = finished_run(tmp_path, "template", **options)
+    run, config = stopped_run(tmp_path, "template", 3, **options)
+    result = resume(config, run, Quiet())
+    for place in ("evals/yardsticks.json", "evals/final.json", "evals/000004.json"):
+        assert (run.folder / place).read_bytes() == (whole.folder / place).read_bytes(), place
+    before = load_checkpoint(run, "3").meta["counters"]["wall_s"]
+    assert json.loads((run.folder / "result.json").read_text())["elapsed_s"] == result.elapsed_s > before > 0.0
+
+
 def test_a_replay_that_is_not_saved_makes_the_resume_inexact_and_says_so(tmp_path: Path) -> None:
     options = {"learner.algorithm": "vtrace", "learner.replay": "true", "replay.in_checkpoint": "false"}
     run, config = stopped_run(tmp_path, "template", 3, **options)
@@ -110,8 +124,8 @@ def killed_at_random(folder: Path, words: list[str], seed: int, deaths: int) -> 
     """Run the command until it ends by itself, killing it -9 at random moments; how often it was killed."""
     chance = random.Random(seed)
     killed = 0
-    first = [sys.executable, "-m", "holdfast.cli", "train", "template", *words, "--quiet", "--no-report"]
-    again = [sys.executable, "-m", "holdfast.cli", "resume", "victim", "--root", "r", "--quiet", "--no-report"]
+    first = [sys.executable, "-m", "holdfast.cli.main", "train", "template", *words, "--quiet", "--no-report"]
+    again = [sys.executable, "-m", "holdfast.cli.main", "resume", "victim", "--root", "r", "--quiet", "--no-report"]
     while True:
         started = (folder / "r/victim/run.json").exists()
         process = subprocess.Popen(again if started else first, cwd=folder, stderr=subprocess.PIPE)
@@ -128,8 +142,9 @@ def killed_at_random(folder: Path, words: list[str], seed: int, deaths: int) -> 
 
 def wait_for_progress(folder: Path, process: subprocess.Popen[bytes], longer_s: float) -> None:
     """Until the process has begun to write, then a random moment longer: inside iterations and inside writes."""
-    before = len(read_lines(folder / "events.jsonl"))
+    before, deadline = len(read_lines(folder / "events.jsonl")), time.monotonic() + 240
     while process.poll() is None and len(read_lines(folder / "events.jsonl")) <= before:
+        assert time.monotonic() < deadline, "it did not begin"
         time.sleep(0.02)
     time.sleep(longer_s)
 
@@ -146,13 +161,15 @@ def test_a_run_killed_again_and_again_ends_like_one_that_was_not(tmp_path: Path)
 def test_signals_save_and_exit_with_their_status(tmp_path: Path, number: int, status: int) -> None:
     words = small_words(**{"run.iterations": "100000", "checkpoint.every": "99999", "evaluation.every": "0"})
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast.cli", "train", "template", *words, "--run.name=x"],
+        [sys.executable, "-m", "holdfast.cli.main", "train", "template", *words, "--run.name=x"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+    deadline = time.monotonic() + 240
     while len(read_lines(tmp_path / "runs/x/metrics.jsonl")) < 2:
+        assert process.poll() is None and time.monotonic() < deadline, "it ended, or did not begin"
         time.sleep(0.05)
     process.send_signal(number)
     output, errors = process.communicate(timeout=60)

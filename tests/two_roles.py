@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.options import option
+from holdfast.config.options import option
 from holdfast.worlds.api import ArrayWorld, Role, WorldSpec
 from holdfast.worlds.lanes import next_episode
 from holdfast.worlds.spaces import Discrete, Observations

@@ -1,31 +1,32 @@
 """Everything that changes during a run, as one value that is saved and loaded whole.
 
-Weights, optimiser, normalisers, world arrays, recurrent memory, random generators and counters all hang from here. If
-something matters for the future of a run and is not in `State`, an interrupted run would not continue as it was.
+Weights, optimiser, normalisers, world arrays, recurrent memory, random generators, counters and what the curriculum
+remembers all hang from here. If something matters for the future of a run and is not in `State`, an interrupted run
+would not continue as it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError
-from holdfast.learner.batch import Batch, make_batch
+from holdfast.config.sections import Config
+from holdfast.kit.rng import derive
+from holdfast.kit.soundness import refuse_misfits
 from holdfast.learner.learner import Learner, make_learners
 from holdfast.learner.replay import Replay
-from holdfast.rng import derive
-from holdfast.rollout.collect import Memory, make_memory
-from holdfast.rollout.overlap import Ahead, share_threads
+from holdfast.rollout.overlap import share_threads
+from holdfast.rollout.seat import Seat, below, make_seat
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.workers.supervisor import Supervisor
 
 WEIGHTS, ACTIONS, SHUFFLE, REPLAY = 1, 2, 3, 100  # purposes of torch generators; replay: one more per role
+ONLY = ""  # the name of the only seat of an ordinary run
 
 
 @dataclass
@@ -40,51 +41,87 @@ class Counts:
     solved: bool = False  # an evaluation reached run.stop_score
 
 
+class Remembers(Protocol):
+    """What a curriculum keeps from one iteration to the next."""
+
+    def facts(self) -> dict[str, Any]: ...
+    def arrays(self) -> dict[str, np.ndarray]: ...
+    def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None: ...
+
+
 @dataclass
 class State:
     """A run at one moment."""
 
-    world: World
-    learners: dict[str, Learner]
-    memory: Memory
-    actions: torch.Generator  # draws actions
-    shuffle: torch.Generator  # shuffles minibatches
-    counts: Counts
-    batches: dict[str, Batch]  # what the update learns from: spent when a checkpoint is written, so not part of it
-    ahead: Ahead | None  # with a lag: the rollout that is learned from next
+    learners: dict[str, Learner]  # by role
+    seats: dict[str, Seat]  # by the beginning of their arrays' names
+    generators: dict[str, torch.Generator]
+    counts: Counts = field(default_factory=Counts)
+    memory: Remembers | None = None  # the curriculum's
+
+    # --- the seat of an ordinary run ---------------------------------------------------------------------------------
+
+    @property
+    def seat(self) -> Seat:
+        return next(iter(self.seats.values()))
+
+    @property
+    def world(self) -> World:
+        """The first seat's, whose spec is that of all."""
+        return self.seat.world
+
+    @property
+    def shuffle(self) -> torch.Generator:
+        """Shuffles minibatches."""
+        return self.generators["shuffle"]
+
+    # --- saved and restored ------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name, sharing memory with the live ones."""
-        found = {f"world/{name}": array for name, array in self.world.arrays().items()}
+        found: dict[str, np.ndarray] = {}
         for role, learner in self.learners.items():
             for part_name, part in learner.parts().items():
                 found |= {f"{role}/{part_name}/{name}": array for name, array in part.arrays().items()}
             if learner.replay is not None and learner.replay.config.in_checkpoint:
                 found |= {f"{role}/replay/{name}": array for name, array in learner.replay.arrays().items()}
-            found[f"{role}/memory/hidden"] = self.memory.hidden[role].numpy()
-            found[f"{role}/memory/starts"] = self.memory.starts[role].numpy()
-        if self.ahead is not None:
-            found |= {f"ahead/{name}": array for name, array in self.ahead.arrays().items()}
-        found["generators/actions"] = self.actions.get_state().numpy()
-        found["generators/shuffle"] = self.shuffle.get_state().numpy()
+        for prefix, seat in self.seats.items():
+            found |= {f"{prefix}{name}": array for name, array in seat.arrays().items()}
+        found |= {f"generators/{name}": one.get_state().numpy() for name, one in self.generators.items()}
+        if self.memory is not None:
+            found |= {f"curriculum/{name}": array for name, array in self.memory.arrays().items()}
         return found
 
-    def restore(self, arrays: Mapping[str, np.ndarray], counts: Mapping[str, Any]) -> list[str]:
-        """Become the state these arrays were taken from; notes for the user on what could not be exact."""
+    def facts(self) -> dict[str, Any]:
+        """All that is not arrays, as JSON."""
+        return {"counts": asdict(self.counts), "curriculum": {} if self.memory is None else self.memory.facts()}
+
+    def restore(self, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> list[str]:
+        """Become the state these were taken from; notes for the user on what could not be exact."""
+        self._restore_shared(arrays, facts)
+        if self.memory is not None:
+            self.memory.restore(facts["curriculum"], below(arrays, "curriculum/"))
+        notes = []
+        for prefix in list(self.seats):
+            mine = below(arrays, prefix)
+            if prefix and not mine:  # a seat whose work was done when this was saved
+                self.seats.pop(prefix).close()
+            else:
+                notes += self.seats[prefix].restore(mine)
+        return notes + self._restore_replay(arrays)
+
+    def restore_without_lanes(self, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any], world: World) -> None:
+        """The same but for the lanes: all of them begin new episodes, in this world. Not an exact resume."""
+        self._restore_shared(arrays, facts)
+        self.seat.begin_anew(world)
+        if self.memory is not None:
+            self.memory.restore(facts["curriculum"], below(arrays, "curriculum/"))
+
+    def _restore_shared(self, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> None:
         self.restore_learners(arrays)
-        for role in self.learners:
-            self.memory.hidden[role] = torch.from_numpy(np.array(arrays[f"{role}/memory/hidden"]))
-            self.memory.starts[role] = torch.from_numpy(np.array(arrays[f"{role}/memory/starts"]))
-        self.actions.set_state(torch.from_numpy(np.array(arrays["generators/actions"])))
-        self.shuffle.set_state(torch.from_numpy(np.array(arrays["generators/shuffle"])))
-        if self.ahead is not None:
-            self.ahead.restore(below(arrays, "ahead/"))
-        self.counts = Counts(**counts)
-        notes = self.world.restore(below(arrays, "world/")) + self._restore_replay(arrays)
-        for role, learner in self.learners.items():  # a lane that could not be restored has begun a new episode
-            begun = np.repeat(self.world.clock.t == 0, learner.role.agents)
-            self.memory.starts[role] |= torch.from_numpy(begun)
-        return notes
+        for name, generator in self.generators.items():
+            generator.set_state(torch.from_numpy(np.array(arrays[f"generators/{name}"])))
+        self.counts = Counts(**facts["counts"])
 
     def _restore_replay(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
         notes = []
@@ -105,16 +142,8 @@ def restore_learners(learners: dict[str, Learner], arrays: Mapping[str, np.ndarr
     for role, learner in learners.items():
         for part_name, part in learner.parts().items():
             mine, saved = part.arrays(), below(arrays, f"{role}/{part_name}/")
-            wrong = [name for name in mine if name not in saved or saved[name].shape != mine[name].shape]
-            if wrong:
-                raise CheckpointError(
-                    f"the saved {role} {part_name} does not fit this configuration: {', '.join(wrong)}"
-                )
+            refuse_misfits(f"{role} {part_name}", mine, saved)
             part.restore(saved)
-
-
-def below(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def torch_generator(seed: int, purpose: int) -> torch.Generator:
@@ -126,7 +155,7 @@ def fresh_learners(config: Config, world: World) -> dict[str, Learner]:
 
 
 def initial_state(config: Config, supervisor: Supervisor | None = None) -> State:
-    """A run before its first step."""
+    """A run of one seat before its first step."""
     lanes, threads, seed = config.rollout.lanes, share_threads(config.rollout), config.run.seed
     torch.set_num_threads(threads.learning)
     world = make_world(config.world_name, config.world, lanes, seed, threads.kernels, supervisor)
@@ -134,18 +163,10 @@ def initial_state(config: Config, supervisor: Supervisor | None = None) -> State
     learners = fresh_learners(config, world)
     for number, learner in enumerate(learners.values() if config.learner.replay else ()):
         learner.replay = Replay(learner.role, config.replay, torch_generator(seed, REPLAY + number))
-
-    def batches() -> dict[str, Batch]:
-        steps = config.rollout.steps
-        return {name: make_batch(one.role, lanes, steps, one.policy.core_size) for name, one in learners.items()}
-
+    actions = torch_generator(seed, ACTIONS)
+    followers = fresh_learners(config, world) if config.rollout.lag else None
     return State(
-        world=world,
         learners=learners,
-        memory=make_memory(learners, lanes),
-        actions=torch_generator(seed, ACTIONS),
-        shuffle=torch_generator(seed, SHUFFLE),
-        counts=Counts(),
-        batches=batches(),
-        ahead=Ahead(batches(), fresh_learners(config, world)) if config.rollout.lag else None,
+        seats={ONLY: make_seat(world, learners, config.rollout.steps, actions, followers)},
+        generators={"actions": actions, "shuffle": torch_generator(seed, SHUFFLE)},
     )

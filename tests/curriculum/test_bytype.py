@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.curriculum.bytype import parse_by_type, print_by_type, unknown_types, with_type, without_type
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_-]{0,6}", fullmatch=True)
 VALUES = st.dictionaries(NAMES, st.floats(-1e9, 1e9) | st.integers(0, 10**6).map(float), max_size=5)

@@ -17,7 +17,7 @@ from holdfast.curriculum.deck_archive import MANIFEST
 from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import Deck, Source, check_deck, read_deck, write_deck
 from holdfast.curriculum.deck_light import write_light
-from holdfast.worlds.fish.world import Fish, FishSettings
+from holdfast.games.fish.world.fish import Fish, FishSettings
 from holdfast.worlds.template.world import Template
 
 SETTINGS = FishSettings(fish=12)

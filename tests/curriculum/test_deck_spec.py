@@ -19,7 +19,7 @@ from holdfast.curriculum.deck_spec import (
     print_stages,
     type_of_velocity,
 )
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 
 WORDS = st.from_regex(r"[A-Za-z0-9_./=:-]{1,12}", fullmatch=True)
 FREE = st.tuples(st.just("post_roll"), st.floats(0.01, 10))

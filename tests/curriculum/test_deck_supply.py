@@ -11,8 +11,8 @@ from holdfast.curriculum.deck_files import Source, write_deck
 from holdfast.curriculum.deck_light import write_light
 from holdfast.curriculum.deck_spec import parse_stages
 from holdfast.curriculum.deck_supply import Supply, deal, open_supply
-from holdfast.errors import ConfigError, SituationError
-from holdfast.worlds.fish.world import Fish, FishSettings
+from holdfast.games.fish.world.fish import Fish, FishSettings
+from holdfast.kit.errors import ConfigError, SituationError
 from holdfast.worlds.template.world import Template
 
 SETTINGS = FishSettings(fish=12, steps=40)

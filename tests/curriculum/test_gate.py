@@ -16,7 +16,7 @@ from holdfast.curriculum.gate import GateState, decide, run_gate
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.record import Record, read_records
 from holdfast.curriculum.whatif import replay
-from holdfast.errors import RunFolderError
+from holdfast.kit.errors import RunFolderError
 
 SIMPLE = GateSettings(
     phase_allowance=(1, 2, 3),

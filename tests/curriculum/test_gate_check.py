@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.curriculum.gate_check import check_gate, gate_problems
 from holdfast.curriculum.gate_settings import GateSettings
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from tests.curriculum.published import imported
 
 TYPES = ("ne", "main")

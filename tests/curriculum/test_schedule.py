@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.curriculum.boost import BoostSettings, boost_problems
-from holdfast.curriculum.course import Course
-from holdfast.curriculum.density import density_coefficient, density_problems
 from holdfast.curriculum.schedule import Phase, Schedule, ScheduleSettings, parse_schedule, print_schedule, schedule_for
-from holdfast.errors import ConfigError
-from tests.curriculum.published import imported
+from holdfast.games.fish.boost import BoostSettings, boost_problems
+from holdfast.games.fish.course import Course
+from holdfast.games.fish.density import density_coefficient, density_problems
+from holdfast.kit.errors import ConfigError
+from tests.curriculum.published import density, imported
 
 TEXT = "15:9,20:10,25:9,25:8,25:8,25:8,25:8"
 SCHEDULE = parse_schedule(TEXT)
-DENSITY, BOOST = imported("v42").density, imported("v42").boost
+DENSITY, BOOST = density(), imported("v42").section(BoostSettings)
 COURSE = Course(SCHEDULE, DENSITY, BOOST)
 NUMBERS = st.integers(1, 10**6)
 SCHEDULES = st.lists(st.builds(Phase, NUMBERS, NUMBERS), min_size=1, max_size=8).map(lambda rows: Schedule(tuple(rows)))

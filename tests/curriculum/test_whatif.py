@@ -10,7 +10,7 @@ from holdfast.curriculum.gate import run_gate
 from holdfast.curriculum.gate_changes import change_gate
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.whatif import Timeline, replay
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from tests.curriculum.published import imported, v42_evaluations
 
 A = ["failure_p10=60"]

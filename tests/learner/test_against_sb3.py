@@ -9,7 +9,7 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.buffers import RolloutBuffer
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.schedules import pace

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.ewc import Anchor, fisher
 from holdfast.learner.learner import Learner
-from holdfast.learner.rnd import Novelty, length_correlation
+from holdfast.learner.rnd import Bonus, Novelty, length_correlation
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.worlds.api import Role
@@ -106,17 +106,17 @@ def test_online_keeps_a_share_of_earlier_importance() -> None:
     torch.testing.assert_close(anchor.fisher, 1.9 * first)
 
 
-def novelty() -> Novelty:
-    return Novelty(slice(None), 3, 16, 8, 1e-3, torch.Generator().manual_seed(1))
+def novelty(share: float = 1.0) -> Novelty:
+    return Novelty(slice(None), 3, 16, 8, 1e-3, torch.Generator().manual_seed(1), Bonus(0.1, 2.0, share))
 
 
 def test_the_bonus_falls_for_what_is_seen_often_and_the_target_stands_still() -> None:
     one, batch = novelty(), some_batch(learner("continuous"))
     target = one.fixed.parameters.clone()
     generator = torch.Generator().manual_seed(1)
-    first = one.pay(batch, 0.1, 2.0, 1.0, generator)
+    first = one.pay(batch, generator)
     for _ in range(200):
-        last = one.pay(batch, 0.1, 2.0, 1.0, generator)
+        last = one.pay(batch, generator)
     assert last.error < 0.2 * first.error and torch.equal(target, one.fixed.parameters)
     strange = torch.full((1, 1, 3), 4.0)
     assert float(one.errors(strange)) > 5 * last.error
@@ -125,7 +125,7 @@ def test_the_bonus_falls_for_what_is_seen_often_and_the_target_stands_still() ->
 def test_the_bonus_is_added_to_the_reward_and_has_mean_zero() -> None:
     batch = some_batch(learner("continuous"))
     before = batch.reward.clone()
-    found = novelty().pay(batch, 0.1, 2.0, 0.25, torch.Generator().manual_seed(1))
+    found = novelty(0.25).pay(batch, torch.Generator().manual_seed(1))
     added = batch.reward - before
     assert float(added.abs().max()) > 0.01 and abs(float(added.mean())) < 1e-6
     assert abs(found.mean) < 1e-6 and not found.is_survival_bonus
@@ -145,7 +145,7 @@ def test_both_come_back_from_their_arrays() -> None:
     again = Anchor(learner("continuous"), 10.0, online=False)
     again.restore({name: np.array(array) for name, array in anchor.arrays().items()})
     assert torch.equal(again.fisher, anchor.fisher) and int(again.taken) == 1
-    one, two = novelty(), Novelty(slice(None), 3, 16, 8, 1e-3, torch.Generator().manual_seed(9))
+    one, two = novelty(), Novelty(slice(None), 3, 16, 8, 1e-3, torch.Generator().manual_seed(9), Bonus(0.1, 2.0, 1.0))
     two.restore({name: np.array(array) for name, array in one.arrays().items()})
     sights = torch.randn(2, 5, 3)
     assert torch.equal(one.errors(sights), two.errors(sights))

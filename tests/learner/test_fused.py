@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner import fused_kernels
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Minibatch

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import distributions
 
-from holdfast.config import LearnerConfig, PolicyConfig
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
-from holdfast.errors import ConfigError
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.config.sections import LearnerConfig, PolicyConfig
+from holdfast.kit.errors import ConfigError
 from holdfast.learner.batch import make_batch
 from holdfast.learner.belief import COMPONENTS, mixture_of, mixture_outputs
 from holdfast.learner.learner import Learner

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from holdfast.config import LearnerConfig, PolicyConfig
-from holdfast.errors import NonFinite
+from holdfast.config.sections import LearnerConfig, PolicyConfig
+from holdfast.kit.errors import NonFinite
 from holdfast.learner.batch import make_batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.normalize import Moments

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.learner import Learner
 from holdfast.learner.policy import Policy
 from holdfast.worlds.api import Role

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.learner import Learner
 from holdfast.learner.precision import chosen_precision
 from holdfast.learner.schedules import Pace

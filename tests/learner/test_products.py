@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.compiled import SETTINGS
+from holdfast.kit.compiled import SETTINGS
 from holdfast.learner.products import COLUMNS, LANES, ROWS, add_products, add_products_plainly
 
 Array = np.ndarray

@@ -8,10 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.config import ReplayConfig
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
-from holdfast.errors import ConfigError, NonFinite
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.config.sections import ReplayConfig
+from holdfast.kit.errors import ConfigError, NonFinite
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.replay import LEAST_PRIORITY, Drawn, Replay, Rows, capacity_of, row_kinds

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from holdfast.config import LearnerConfig
+from holdfast.config.sections import LearnerConfig
 from holdfast.learner.optim import FlatAdam
 from holdfast.learner.schedules import pace, rate, rises_again
 

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.advantages import gae
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner

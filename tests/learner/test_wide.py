@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner import wide_kernels
 from holdfast.learner.fused import knobs_of, rows_of
 from holdfast.learner.learner import Learner

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.batch import make_batch
 from holdfast.learner.belief import mixture_of
 from holdfast.learner.learner import Learner

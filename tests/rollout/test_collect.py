@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
+from holdfast.kit.timing import Clock
 from holdfast.rollout.act import as_rows, seen_copy
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
-from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes
 from tests.conftest import small_config
 
@@ -18,7 +18,7 @@ PENNIES = "tests.two_roles:Pennies"
 
 
 def rolled(state: State) -> Episodes | None:
-    return collect(state.world, state.learners, state.batches, state.memory, state.actions, Clock())
+    return collect(state.world, state.learners, state.seat.batches, state.seat.memory, state.seat.actions, Clock())
 
 
 class Recorder:
@@ -49,7 +49,7 @@ def test_a_cut_step_counts_the_value_of_the_last_sight_and_an_end_counts_nothing
     state = initial_state(config)
     witness = Recorder(state)
     episodes = rolled(state)
-    batch, learner = state.batches["player"], state.learners["player"]
+    batch, learner = state.seat.batches["player"], state.learners["player"]
     cuts = ends = 0
     for t, moment in enumerate(witness.seen):
         assert np.array_equal(batch.terminated[t], moment["terminated"])
@@ -75,7 +75,7 @@ def test_dead_agents_are_not_learned_from() -> None:
     state = initial_state(small_config(PENNIES, **{"rollout.steps": "12", "learner.minibatch": "96"}))
     witness = Recorder(state)
     rolled(state)
-    batch = state.batches["hider"]
+    batch = state.seat.batches["hider"]
     valid = np.stack([moment["before"]["hider"].reshape(-1) for moment in witness.seen])
     assert np.array_equal(batch.valid, valid) and not valid.all()
     # the second hider leaves in round 3: that step is its end, though the lane goes on
@@ -88,13 +88,13 @@ def test_every_role_learns_in_one_loop() -> None:
     state = initial_state(small_config(PENNIES, **{"learner.minibatch": "64"}))
     episodes = rolled(state)
     assert episodes is not None and {"return_seeker", "return_hider"} <= episodes.columns.keys()
-    assert state.batches["seeker"].rows == 16 and state.batches["hider"].rows == 32
+    assert state.seat.batches["seeker"].rows == 16 and state.seat.batches["hider"].rows == 32
 
 
 def test_forced_actions_are_marked() -> None:
     state = initial_state(small_config(**{"world.slip": "0.5"}))
     rolled(state)
-    assert 0.3 < float(state.batches["player"].forced.float().mean()) < 0.7
+    assert 0.3 < float(state.seat.batches["player"].forced.float().mean()) < 0.7
 
 
 def test_memory_starts_empty_where_episodes_start() -> None:
@@ -102,7 +102,7 @@ def test_memory_starts_empty_where_episodes_start() -> None:
     state = initial_state(small_config(**options))
     witness = Recorder(state)
     rolled(state)
-    batch = state.batches["player"]
+    batch = state.seat.batches["player"]
     assert bool(batch.starts[0].all())
     for t in range(1, batch.steps):
         ended = witness.seen[t - 1]["terminated"] | witness.seen[t - 1]["truncated"]

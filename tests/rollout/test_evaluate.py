@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from holdfast.intervals import bootstrap_mean, wilson
+from holdfast.kit.intervals import bootstrap_mean, wilson
 from holdfast.rollout import evaluate as module
 from holdfast.rollout.evaluate import Evaluation, evaluation_keys, play_yardsticks, summary
 from holdfast.worlds.api import random_policy

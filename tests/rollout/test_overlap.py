@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
+from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.overlap import Collector, share_threads
 from holdfast.runs.metrics import read_lines
 from holdfast.state import State, initial_state
-from holdfast.timing import Clock
 from tests.conftest import finished_run, small_config
 from tests.test_resume import end_of
 
@@ -48,7 +48,7 @@ def test_overlapped_equals_one_after_the_other_with_the_same_lag(tmp_path: Path,
 
 
 def collector_of(state: State, **options: str) -> Collector:
-    return Collector(state, small_config(**options).rollout)
+    return Collector(state.seat, small_config(**options).rollout)
 
 
 def test_the_policy_that_acts_is_the_one_of_one_update_ago() -> None:
@@ -59,7 +59,7 @@ def test_the_policy_that_acts_is_the_one_of_one_update_ago() -> None:
     weights = [learner.optimizer.parameters.clone()]
     for number in range(3):
         collector.next(clock)
-        batch = state.batches["player"]
+        batch = state.seat.batches["player"]
         actor = initial_state(config).learners["player"]
         actor.optimizer.parameters.copy_(weights[max(0, number - 1)])  # the first two rollouts have no older policy
         said = actor.policy.head.judge(

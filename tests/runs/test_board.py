@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import RunFolderError
+from holdfast.kit.errors import RunFolderError
 from holdfast.runs.board import Board, checksum, tag_of
 
 

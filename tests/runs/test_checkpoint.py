@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError, WriteFailed
 from holdfast.runs.checkpoint import FACTS, MANIFEST, TENSORS, Checkpoints, load, manifest_of
 
 ARRAYS = {
@@ -125,7 +125,7 @@ def test_a_write_that_fails_leaves_no_half_checkpoint(tmp_path: Path, monkeypatc
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("holdfast.runs.checkpoint.write_synced", refuse)
-    with pytest.raises(OSError, match="Input/output"):
+    with pytest.raises(WriteFailed, match="the device failed; earlier checkpoints are whole"):
         kept.save(2, ARRAYS, {})
     monkeypatch.undo()
     assert sorted(path.name for path in kept.folder.iterdir()) == ["000001", "latest"]

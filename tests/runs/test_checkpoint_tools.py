@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import torch
 
-from holdfast.cli import run as run_command
-from holdfast.errors import HoldfastError, RunFolderError, UnknownName
+from holdfast.cli.main import run as run_command
+from holdfast.kit.errors import HoldfastError, RunFolderError, UnknownName
 from holdfast.runs.backfill import Backfill
 from holdfast.runs.checkpoint import MANIFEST, META, TENSORS, Checkpoints, manifest_of, verified
 from holdfast.runs.checkpoint_tools import inspect, prune, verify
 from holdfast.runs.find import find_runs, run_to_resume
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import config_of
 from holdfast.train import resume
 from holdfast.views.terminal import Quiet
@@ -25,12 +25,12 @@ from tests.test_resume import stopped_run
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     options = {"checkpoint.every": "1", "checkpoint.keep": "9", "run.name": "first"}
     return finished_run(tmp_path_factory.mktemp("runs"), **options)[0]
 
 
-def test_a_checkpoint_tells_everything_about_itself(finished: Run) -> None:
+def test_a_checkpoint_tells_everything_about_itself(finished: RunFolder) -> None:
     found = inspect(finished, "latest")
     meta = found["meta"]
     assert meta.keys() == {"identity", "counters", "world", "model", "learner", "software", "audit"}
@@ -188,7 +188,7 @@ def test_a_checkpoint_without_metadata_gets_them_and_stays_whole(tmp_path: Path)
 # --- finding -------------------------------------------------------------------------------------------------------
 
 
-def test_runs_are_found_at_any_depth_by_path_preset_or_world(finished: Run) -> None:
+def test_runs_are_found_at_any_depth_by_path_preset_or_world(finished: RunFolder) -> None:
     root = str(finished.folder.parent)
     assert [run.name for run in find_runs("FIRST", root)] == ["first"]
     assert [run.name for run in find_runs("templ", root)] == ["first"]

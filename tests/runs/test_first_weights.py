@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from holdfast.config_reading import load_config
-from holdfast.errors import CheckpointError
+from holdfast.config.reading import load_config
+from holdfast.kit.errors import CheckpointError
 from holdfast.learner.learner import Learner
 from holdfast.runs.first_weights import begin_with
-from holdfast.runs.folder import Run, create_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.reopen import load_learners
 from holdfast.runs.shelf import shelve
 from holdfast.state import fresh_learners
@@ -21,7 +21,7 @@ from holdfast.worlds.registry import make_world
 from tests.conftest import SMALL, Command
 
 
-def trained(root: Path, **options: str) -> Run:
+def trained(root: Path, **options: str) -> RunFolder:
     words = {**SMALL, "run.root": str(root), **options}
     config = load_config("template", [f"--{name}={value}" for name, value in words.items()])[0]
     run = create_run(config, "template", "")

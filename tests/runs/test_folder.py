@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.config import Config
-from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, WorldError
-from holdfast.runs.folder import Run, all_runs, create_run, find_run
+from holdfast.config.sections import Config
+from holdfast.kit.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, WorldError
+from holdfast.runs.folder import RunFolder, all_runs, create_run, find_run
 from holdfast.runs.metrics import METRICS, MetricsWriter, known_names
 from holdfast.runs.reading import read_lines
 from holdfast.runs.streams import Stream, cut_back
@@ -50,9 +50,9 @@ def test_an_unwritable_root_is_one_clear_error(tmp_path: Path) -> None:
 def test_the_second_writer_is_refused_and_told_who_the_first_is(tmp_path: Path) -> None:
     run = create_run(config_in(tmp_path), "template", [])
     with pytest.raises(RunLocked, match=f"in use by process {os.getpid()}"):
-        Run(run.folder).lock()
+        RunFolder(run.folder).lock()
     run.unlock()
-    second = Run(run.folder)
+    second = RunFolder(run.folder)
     second.lock()
     second.unlock()
 

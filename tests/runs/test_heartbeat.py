@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.config import MetricsConfig
-from holdfast.config_reading import load_config
-from holdfast.errors import ConfigError
+from holdfast.config.reading import load_config
+from holdfast.config.sections import MetricsConfig
+from holdfast.kit.errors import ConfigError
+from holdfast.kit.timing import Clock, heap_at_rest
 from holdfast.runs.heartbeat import Heart, Pulse
 from holdfast.runs.metrics import HEARTBEATS, RESOURCES
 from holdfast.runs.monitor import Monitor
 from holdfast.runs.reading import read_lines
 from holdfast.runs.resources import Resources
 from holdfast.runs.slow_steps import SlowSteps
-from holdfast.timing import Clock, heap_at_rest
 
 
 def test_rates_are_over_the_last_lines_and_absent_before_there_are_two() -> None:

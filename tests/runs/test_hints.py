@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.runs.hint_rules import RULES
+from holdfast.games.mario.hints import RULES as STAGE_RULES
+from holdfast.runs.hint_rules import RULES as GENERAL
 from holdfast.runs.hints import Advisor, hints_for
 from holdfast.runs.history import Facts, History, most_entropy
 from holdfast.worlds.spaces import Continuous, Discrete, MultiDiscrete
@@ -51,7 +52,7 @@ def history(
 
 
 def names(found: History) -> list[str]:
-    return [hint.name for hint in hints_for(found)]
+    return [hint.name for hint in hints_for(found, RULES)]
 
 
 @pytest.mark.parametrize("iterations", [1, 5, 30, 60, 94, 100])
@@ -59,6 +60,7 @@ def test_a_healthy_run_gets_no_hint(iterations: int) -> None:
     assert names(history(iterations)) == []
 
 
+RULES = (*GENERAL, *STAGE_RULES)
 BAD: dict[str, dict[str, Any]] = {
     "undecided player": {"learner__player__entropy": lambda i: 0.99 * math.log(4)},
     "collapsed player": {
@@ -97,7 +99,7 @@ def test_the_table_of_bad_signs_is_complete() -> None:
 
 @pytest.mark.parametrize("name", BAD)
 def test_each_sign_is_seen_alone_and_with_its_evidence(name: str) -> None:
-    found = hints_for(history(**BAD[name]))
+    found = hints_for(history(**BAD[name]), RULES)
     assert [hint.name for hint in found] == [name]
     assert found[0].evidence and len(found[0].text) <= 512
     json.dumps(found[0].evidence, allow_nan=False)

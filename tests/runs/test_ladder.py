@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast.rollout.overlap as loop
-from holdfast.config import Config
-from holdfast.config_checks import check_against_world
+from holdfast.config.checks import check_against_world
+from holdfast.config.sections import Config
 from holdfast.learner.batch import make_batch
 from holdfast.runs.errors import OutOfMemory
-from holdfast.runs.folder import Run, create_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.ladder import Rung, batch_bytes, is_out_of_memory, on_rung, roles_of, rungs
 from holdfast.runs.reading import read_lines
 from holdfast.runs.reopen import config_of
@@ -62,7 +62,9 @@ def test_every_rung_is_a_configuration_that_works_and_no_larger(lanes: int, step
         assert below.lanes >= min(lanes, 2) and below.steps >= min(steps, 16)
 
 
-def run_with(folder: Path, monkeypatch: pytest.MonkeyPatch, fits: int, kind: Exception, at: int = 2) -> tuple[Run, Any]:
+def run_with(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, fits: int, kind: Exception, at: int = 2
+) -> tuple[RunFolder, Any]:
     """A run that is out of memory in iteration `at` of each process, unless it is on rung `fits` or below."""
     config = small_config(**{**OPTIONS, "run.root": str(folder), "run.iterations": "8", "checkpoint.every": "1"})
     run = create_run(config, "template", ["test"])
@@ -112,7 +114,7 @@ def test_other_errors_and_runs_without_the_ladder_are_left_alone(
     with pytest.raises(RuntimeError, match="something else"):
         run_with(tmp_path, monkeypatch, 1, RuntimeError("something else"))
     monkeypatch.setitem(OPTIONS, "memory.auto", "false")
-    with pytest.raises(MemoryError):
+    with pytest.raises(OutOfMemory, match=r"memory\.auto = true"):
         run_with(tmp_path, monkeypatch, 1, MemoryError())
 
 

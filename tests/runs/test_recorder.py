@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import CheckpointError, WorldError
-from holdfast.runs.metrics import ALL_METRICS, known_names
+from holdfast.kit.errors import CheckpointError, WorldError
+from holdfast.kit.timing import Clock
+from holdfast.runs.metrics import METRICS, known_names
 from holdfast.runs.reading import read_lines, read_stream
 from holdfast.runs.recorder import Recorder, cut_streams_back
 from holdfast.runs.streams import parts_of
 from holdfast.runs.tables import write_rows, write_table
-from holdfast.timing import Clock
 from holdfast.train import resume
 from holdfast.views.terminal import Quiet
 from tests.conftest import finished_run, small_config
@@ -142,6 +142,6 @@ def test_an_event_may_be_about_another_iteration(tmp_path: Path) -> None:
 
 
 def test_a_column_that_would_hide_a_metric_is_refused() -> None:
-    assert "evaluation.points" in known_names(ALL_METRICS, ["player"], ["length", "points"])
+    assert "evaluation.points" in known_names(METRICS, ["player"], ["length", "points"])
     with pytest.raises(WorldError, match=r"'score' would hide the metric evaluation\.score"):
-        known_names(ALL_METRICS, ["player"], ["length", "score"])
+        known_names(METRICS, ["player"], ["length", "score"])

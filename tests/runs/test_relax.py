@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import CheckpointError, ConfigError
+from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.runs.checkpoint import Checkpoints
 from holdfast.runs.reading import read_lines
 from holdfast.runs.reopen import config_to_resume, keep_changed_config

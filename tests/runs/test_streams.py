@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.errors import RunFolderError
+from holdfast.kit.errors import RunFolderError
 from holdfast.runs.reading import Follower, in_short, read_lines, read_stream
 from holdfast.runs.streams import Rotation, Stream, cut_back, parts_of
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import CheckpointError, ConfigError, UnknownName
-from holdfast.runs.folder import Run
+from holdfast.kit.errors import CheckpointError, ConfigError, UnknownName
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.certificate import FROZEN, case_of
 from holdfast.selfplay.crossplay import read_book
@@ -24,11 +24,13 @@ from tests.selfplay.test_duel import PENNIES, SELFPLAY
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return finished_run(tmp_path_factory.mktemp("runs"), PENNIES, **{**SELFPLAY, "run.iterations": "6"})[0]
 
 
-def test_exploit_measures_each_challenger_and_tells_its_power(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exploit_measures_each_challenger_and_tells_its_power(
+    run: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert exploit(run, "seeker", "latest", 1024, 200, power=False, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)
     side = found["sides"]["seeker"]
@@ -41,7 +43,7 @@ def test_exploit_measures_each_challenger_and_tells_its_power(run: Run, capsys: 
 
 
 @pytest.mark.parametrize(("enough", "stops"), [(0.0, True), (1.0, False)])
-def test_a_challenger_stops_once_it_is_beyond_what_is_enough(run: Run, enough: float, stops: bool) -> None:
+def test_a_challenger_stops_once_it_is_beyond_what_is_enough(run: RunFolder, enough: float, stops: bool) -> None:
     config, saved = config_of(run), load_checkpoint(run, "latest")
     case = case_of(config, spec_of(config), read_book(saved)[0], saved.arrays)
     rival = Contender(FROZEN, case.pair[SECOND])
@@ -52,7 +54,7 @@ def test_a_challenger_stops_once_it_is_beyond_what_is_enough(run: Run, enough: f
     assert len(found.history) == 2 if stops else len(found.history) >= 13
 
 
-def test_challengers_have_their_own_limit_of_entropy(run: Run) -> None:
+def test_challengers_have_their_own_limit_of_entropy(run: RunFolder) -> None:
     config, saved = config_of(run), load_checkpoint(run, "latest")
     case = case_of(config, spec_of(config), read_book(saved)[0], saved.arrays)
 
@@ -69,7 +71,7 @@ def test_challengers_have_their_own_limit_of_entropy(run: Run) -> None:
     assert np.array_equal(weights(0.5, 0.0), plain) and not np.array_equal(weights(0.5, 1.0), plain)
 
 
-def test_crossplay_fills_the_matrix_and_draws_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_crossplay_fills_the_matrix_and_draws_it(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert show_crossplay([run], 16, as_json=True) == 0
     found = json.loads(capsys.readouterr().out)
     rates = np.array(found["rates"])
@@ -78,7 +80,7 @@ def test_crossplay_fills_the_matrix_and_draws_it(run: Run, capsys: pytest.Captur
     assert Path(found["picture"]).stat().st_size > 5000
 
 
-def test_wrong_roles_budgets_and_runs_are_refused(run: Run, tmp_path: Path) -> None:
+def test_wrong_roles_budgets_and_runs_are_refused(run: RunFolder, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="seeker, hider and both"):
         exploit(run, "seekr", "latest", None, None, power=False, as_json=True)
     with pytest.raises(ConfigError, match="--steps 0"):

@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.config import Config
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
-from holdfast.errors import ConfigError
-from holdfast.runs.folder import Run, create_run
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.config.sections import Config
+from holdfast.kit.errors import ConfigError
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
-from holdfast.selfplay.duel import Duel
+from holdfast.selfplay.book import Book
 from holdfast.selfplay.vault import arrays_of
 from holdfast.train import resume, train
 from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
 from tests.conftest import small_config, small_words
+from tests.selfplay.running import lived_through, pair_of
 from tests.test_resume import StopAfter, end_of
 
 PENNIES = "tests.two_roles:Pennies"
@@ -42,7 +43,7 @@ def duel_config(folder: Path, **options: str) -> Config:
     return small_config(PENNIES, **{"run.root": str(folder), **SELFPLAY, **options})
 
 
-def lived(folder: Path, **options: str) -> tuple[Run, list[dict[str, Any]]]:
+def lived(folder: Path, **options: str) -> tuple[RunFolder, list[dict[str, Any]]]:
     config = duel_config(folder, **options)
     run = create_run(config, "pennies", ["test"])
     train(config, run, Quiet())
@@ -77,17 +78,30 @@ def test_a_run_resumed_in_the_middle_of_a_turn_equals_an_unbroken_one(tmp_path: 
     assert any(event["event"] == "offered" for event in events)
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [(("turns",), "many"), (("gap",), float("inf")), (("sides", 0, "ring", "entries"), {}), (("sides", 0), None)],
+)
+def test_a_memory_of_another_type_is_refused(path: tuple[Any, ...], value: Any) -> None:
+    table = Book().to_json()
+    assert Book.from_json(table) == Book()
+    place: Any = table
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises((TypeError, ValueError)):
+        Book.from_json(table)
+
+
 def test_turns_alternate_and_every_opponent_stays_what_it_was(tmp_path: Path) -> None:
     config = duel_config(tmp_path)
-    run = create_run(config, "pennies", ["test"])
-    duel = Duel(config, run, Quiet())
-    duel.start()
-    events = read_lines(run.folder / "events.jsonl")
+    duel = lived_through(config)
+    events = read_lines(duel.folder.folder / "events.jsonl")
     turns = [event for event in events if event["event"] == "turn"]
     assert [turn["roles"][0] for turn in turns][:4] == ["seeker", "hider", "seeker", "hider"]
     assert [turn["rollouts"] for turn in turns][:2] == [2, 1]
-    vault = duel.state.vault
-    for name in duel.state.needed():
+    vault = pair_of(duel).vault
+    for name in pair_of(duel).needed():
         vault.take(name)  # refuses a policy whose content no longer has its hash
     offered = [event["policy"] for event in events if event["event"] == "offered"]
     assert len(set(offered)) == len(offered) > 3
@@ -95,9 +109,8 @@ def test_turns_alternate_and_every_opponent_stays_what_it_was(tmp_path: Path) ->
 
 def test_all_opponents_act_in_one_forward_per_step(tmp_path: Path) -> None:
     config = duel_config(tmp_path)
-    duel = Duel(config, create_run(config, "pennies", ["test"]), Quiet())
-    duel.start()
-    for arena, side in zip(duel.state.arenas, duel.state.book.sides, strict=True):
+    duel = lived_through(config)
+    for arena, side in zip(pair_of(duel).arenas, pair_of(duel).book.sides, strict=True):
         assert arena.cast is not None
         rollouts = side.turns * (2 if arena.is_first else 1)
         assert arena.cast.stack.forwards == rollouts * config.rollout.steps
@@ -105,9 +118,8 @@ def test_all_opponents_act_in_one_forward_per_step(tmp_path: Path) -> None:
 
 def test_the_league_counts_results_against_its_members(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **{"league.mix": "0.2,0.8,0.0"})
-    duel = Duel(config, create_run(config, "pennies", ["test"]), Quiet())
-    duel.start()
-    assert sum(member.met for side in duel.state.book.sides for member in side.pool.members) > 50
+    duel = lived_through(config)
+    assert sum(member.met for side in pair_of(duel).book.sides for member in side.pool.members) > 50
 
 
 @pytest.mark.parametrize("mode", ["turns", "simultaneous"])
@@ -115,24 +127,20 @@ def test_at_the_end_the_first_role_learns_alone(tmp_path: Path, mode: str) -> No
     options = {"duel.mode": mode, "duel.turn_steps": "1", "run.iterations": "12", "learner.lr_schedule": "linear"}
     bonus = {"learner.entropy": "0.05", "learner.entropy_final": "0.01", "response.entropy": "0.002"}
     config = duel_config(tmp_path, **options, **bonus, **{"duel.finish_share": "0.34"})
-    run = create_run(config, "pennies", ["test"])
-    duel = Duel(config, run, Quiet())
-    duel.start()
-    events = read_lines(run.folder / "events.jsonl")
+    duel = lived_through(config)
+    events = read_lines(duel.folder.folder / "events.jsonl")
     (begun,) = [event for event in events if event["event"] == "finish"]
     assert (begun["iteration"], begun["role"]) == (8, "seeker")
     turns = [event for event in events if event["event"] == "turn"]
     assert [turn["roles"] for turn in turns if turn["reason"] == "finish"] == [["seeker"]] * 4
     assert all("hider" not in turn["roles"] for turn in turns if turn["iteration"] >= 8)
-    rows = read_lines(run.folder / "metrics.jsonl")
+    rows = read_lines(duel.folder.folder / "metrics.jsonl")
     rates = [row.get("learner.seeker.lr") for row in rows]
     assert rates[0] == rates[8] and rates[8:] == sorted(rates[8:], reverse=True) and rates[11] > 0.0
     bonuses = [row["learner.seeker.entropy_coef"] for row in rows if "learner.seeker.entropy_coef" in row]
     assert bonuses[0] == pytest.approx(0.05) and bonuses[-4:] == pytest.approx([0.002] * 4)
-    frozen = duel.state.vault.take(begun["policy"])
-    assert not np.allclose(
-        arrays_of(duel.state.sides[0].learner)["optimizer/parameters"], frozen["optimizer/parameters"]
-    )
+    frozen = pair_of(duel).vault.take(begun["policy"])
+    assert not np.allclose(arrays_of(pair_of(duel).learners[0])["optimizer/parameters"], frozen["optimizer/parameters"])
 
 
 def test_a_long_turn_ends_where_the_finish_begins(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,19 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
-from holdfast.errors import ConfigError
-from holdfast.runs.folder import Run, create_run
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.kit.errors import ConfigError
+from holdfast.run import Run, open_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
+from holdfast.runs.renew import BOOK, renewed
 from holdfast.runs.snapshot import Watcher
-from holdfast.selfplay.duel import Duel
 from holdfast.selfplay.judging import Judgement
-from holdfast.selfplay.state import BOOK
+from holdfast.selfplay.pair_judge import PairJudge
 from holdfast.train import resume, train
 from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
 from tests.conftest import small_words
+from tests.selfplay.running import begun, opened, pair_of
 from tests.selfplay.test_duel import PENNIES, SELFPLAY, duel_config
 from tests.selfplay.test_rounds import ANEW, MENDS, NEVER, ROUNDS, events_of
 from tests.test_resume import StopAfter, end_of
@@ -38,21 +41,21 @@ def rates(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[int, float]], None]
     """Lets evaluations find what is wanted after so many iterations of the schedules; the duels are played."""
 
     def wanted(found: dict[int, float]) -> None:
-        def judge(self: Duel, level: int) -> Judgement:
-            judged = self._judge(level, self.config)
-            count = round(found.get(self.state.scheduled, 0.1) * judged.duels)
+        def judge(self: PairJudge, run: Run) -> Judgement:
+            judged = self.play(self.config)
+            count = round(found.get(self.pair.scheduled, 0.1) * judged.duels)
             return Judgement(**{**judged.__dict__, "wins": count})
 
-        monkeypatch.setattr(Duel, "judge_now", judge)
+        monkeypatch.setattr(PairJudge, "evaluate", judge)
 
     return wanted
 
 
-def finished(folder: Path, **words: str) -> tuple[Run, Duel]:
+def finished(folder: Path, **words: str) -> tuple[RunFolder, Run]:
     config = duel_config(folder, **{**FINISH, **words})
     run = create_run(config, "pennies", ["test"])
-    duel = Duel(config, run, Quiet())
-    assert duel.start().outcome == "finished"
+    duel = open_run(config, run, Quiet())
+    assert begun(duel).outcome == "finished"
     return run, duel
 
 
@@ -62,7 +65,7 @@ def test_a_role_that_wins_often_enough_has_nothing_to_finish(tmp_path: Path, rat
     assert events_of(run, "finish") == []
     (early,) = events_of(run, "finished_early")
     assert (early["iteration"], early["role"], early["rate"], early["after"]) == (6, "seeker", 0.5, 0)
-    assert [event["iteration"] for event in events_of(run, "evaluation")] == [6] and duel.done
+    assert [event["iteration"] for event in events_of(run, "evaluation")] == [6] and duel.is_done
     assert read_lines(run.folder / "metrics.jsonl")[-1]["iteration"] == 6
     assert (run.folder / "checkpoints/000006").is_dir()
 
@@ -85,7 +88,7 @@ def test_the_last_duels_ask_for_an_evaluation(
     monkeypatch.setattr("holdfast.selfplay.ending.LOOK_EVERY", 2)
     rates({8: 0.3})
     run, duel = finished(tmp_path, **{"duel.finish_until": "0.2", "health.window": "20"})
-    assert duel.state.book.sides[0].pulse.rate >= 0.2  # of real duels against a hider who plays nearly at random
+    assert pair_of(duel).book.sides[0].pulse.rate >= 0.2  # of real duels against a hider who plays nearly at random
     assert [event["iteration"] for event in events_of(run, "evaluation")] == [6, 8]
     assert [event["after"] for event in events_of(run, "finished_early")] == [2]
 
@@ -96,12 +99,8 @@ def test_a_finish_that_finds_too_little_has_all_of_its_time_and_a_last_evaluatio
     rates({})
     run, duel = finished(tmp_path, **{"duel.finish_until": "1.0"})
     assert [event["iteration"] for event in events_of(run, "evaluation")] == [6, 12]
-    assert events_of(run, "finished_early") == [] and not duel.state.book.has_finished
+    assert events_of(run, "finished_early") == [] and not pair_of(duel).book.has_finished
     assert read_lines(run.folder / "metrics.jsonl")[-1]["iteration"] == 12
-
-
-def weights_of(duel: Duel) -> list[bytes]:
-    return [np.asarray(side.learner.optimizer.parameters).tobytes() for side in duel.state.sides]
 
 
 def test_rounds_anew_have_a_finish_each(tmp_path: Path, rates: Callable[..., None]) -> None:
@@ -197,11 +196,15 @@ def test_a_run_made_longer_goes_on_where_there_was_nothing_to_finish(
 def test_a_book_of_the_first_version_is_read(tmp_path: Path) -> None:
     """It also held what generations, partners and sharpening needed, and did not know that rounds can end early."""
     config = duel_config(tmp_path, **{**ROUNDS, "response.anew": "true"})
-    duel = Duel(config, create_run(config, "pennies", ["test"]), Quiet())
-    duel.state.book.rounds = 2
+    duel = opened(config)
+    pair_of(duel).book.rounds = 2
     duel.state.counts.iteration = 15
-    arrays = duel.state.arrays()
-    kept = json.loads(arrays[BOOK].tobytes())
+    facts, arrays = duel.state.facts(), {}
+    for name, array in duel.state.arrays().items():  # as that version named them
+        place = name.removeprefix("curriculum/") if "/vault/" in name else name
+        arrays[re.sub(r"^(arena/\w+)/\w+/memory/", r"\1/memory/", place)] = array
+    players = {name.split("/")[1]: seated for name, seated in facts["curriculum"]["players"].items()}
+    kept = {"book": facts["curriculum"]["book"], "players": players}
     for name in ("shift", "has_finished"):
         del kept["book"][name]
     kept["book"] |= {"challenged_at": 0, "generation": 0, "born_at": 0, "sharpen_at": None, "partner_steps": 0}
@@ -209,8 +212,8 @@ def test_a_book_of_the_first_version_is_read(tmp_path: Path) -> None:
     for side in kept["book"]["sides"]:
         side["stood"] = None
     arrays[BOOK] = np.frombuffer(json.dumps(kept).encode(), np.uint8)
-    duel.state.restore(arrays, {"iteration": 15})
-    assert duel.state.book.shift == 12 and duel.state.scheduled == 3
+    duel.state.restore(*renewed(arrays, {"counts": {"iteration": 15}}))
+    assert pair_of(duel).book.shift == 12 and pair_of(duel).scheduled == 3
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,17 @@ def test_arms_are_run_once_over_seeds_and_other_options_cannot_replace_them(tmp_
     assert "| v | 2 | " in run_benchmark(tmp_path, "v", "--table").stdout
 
 
+def test_p_values_of_ten_seeds_are_exact() -> None:
+    """4 of 1,024 sign patterns are as far out as warm-up's effect; Holm's factor is 13, the third smallest of 15."""
+    words = [sys.executable, str(ROOT / "benchmarks" / "pursuit_seeds.py"), "unused"]
+    arms = ["v", "x", "z1", "z2", "v+balance", "v+warmup", "v+ewc", "v+rnd", "z1+ewc", "z1+rnd"]
+    done = subprocess.run([*words, *arms, "--table"], capture_output=True, text=True, check=True, cwd=ROOT)
+    row = next(line for line in done.stdout.splitlines() if line.startswith("| change: v+warmup - v |"))
+    assert f"{13 * 4 / 1024:.3f}" in row and "0.051" in row
+    documented = (ROOT / "docs" / "selfplay.md").read_text()
+    assert row in documented
+
+
 def test_two_processes_share_the_rows(tmp_path: Path) -> None:
     folder, file = tmp_path / "runs", tmp_path / "rows.json"
     command = [sys.executable, str(ROOT / "benchmarks" / "pursuit_seeds.py"), str(folder), "v", *WORDS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.selfplay import judging
 from holdfast.selfplay.judging import best_of
 from holdfast.selfplay.ladder import Ladder

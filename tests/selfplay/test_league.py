@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.errors import CheckpointError
+from holdfast.kit.errors import CheckpointError
 from holdfast.learner.normalize import Moments
 from holdfast.selfplay.league import Member, Pool, make_pool
 from holdfast.selfplay.ratings import circular_share, ratings, restricted_gap, solve

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.learner.learner import Learner
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.selfplay import matches
 from holdfast.selfplay.judging import make_ground
 from holdfast.selfplay.matches import Contender, Ground, frozen, play_matches, script
-from holdfast.selfplay.side import spare_maker
+from holdfast.selfplay.role_learner import spare_maker
 from holdfast.selfplay.vault import arrays_of
 from holdfast.worlds.api import WorldSpec
 from holdfast.worlds.registry import make_world

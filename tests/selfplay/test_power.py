@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from holdfast.games.pursuit.world.settings import PursuitSettings
 from holdfast.selfplay.blindness import Blind, bearing, is_blind, told_turn
 from holdfast.selfplay.certificate import FROZEN
 from holdfast.selfplay.matches import Contender
@@ -14,7 +15,6 @@ from holdfast.selfplay.power import disturbed, has_room, loss, planted_noise, pl
 from holdfast.selfplay.response import CHALLENGER, Setting, measure
 from holdfast.selfplay.rota import FIRST, SECOND
 from holdfast.worlds.api import random_policy
-from holdfast.worlds.pursuit.settings import PursuitSettings
 from holdfast.worlds.registry import make_world
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from holdfast.selfplay.rota import (
     FIRST,
     SECOND,

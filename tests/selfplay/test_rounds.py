@@ -8,24 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
-from holdfast.errors import ConfigError
-from holdfast.runs.folder import Run, create_run
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.kit.errors import ConfigError
+from holdfast.run import open_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.snapshot import Watcher
 from holdfast.selfplay.book import Book
-from holdfast.selfplay.duel import Duel
-from holdfast.selfplay.judged import JudgedDuel
 from holdfast.selfplay.rounds import begin_round
 from holdfast.selfplay.schedule import in_schedule, last_iteration
-from holdfast.selfplay.turns import begin_turn, end_turn
 from holdfast.selfplay.vault import arrays_of
-from holdfast.train import resume, train
+from holdfast.train import iteration, resume, train
 from holdfast.views.dry_run import facts, spec_of
 from holdfast.views.run_list import describe
 from holdfast.views.terminal import Quiet
 from tests.conftest import small_words
+from tests.selfplay.running import begun, judge_of, listened, opened, pair_of, play_of, weights_of
 from tests.selfplay.test_duel import PENNIES, SELFPLAY, StopAtChallenger, duel_config
 from tests.test_resume import StopAfter, end_of
 
@@ -38,7 +37,7 @@ MENDS = {"response.anew": "true", "response.mends": "1", "response.heirs": "firs
 ANEW = {"response.anew": "true", "duel.mode": "simultaneous", "duel.turn_steps": "1"}
 
 
-def events_of(run: Run, kind: str) -> list[dict[str, Any]]:
+def events_of(run: RunFolder, kind: str) -> list[dict[str, Any]]:
     return [event for event in read_lines(run.folder / "events.jsonl") if event["event"] == kind]
 
 
@@ -97,28 +96,25 @@ def test_a_role_that_was_outdone_goes_on_as_its_challenger(tmp_path: Path) -> No
     """Bit for bit; what the challenger learned from counts as the role's own, so the next one must learn as long."""
     config = duel_config(tmp_path, **ROUNDS, **NEVER, **{"response.heirs": "first"})
     run = create_run(config, "pennies", ["test"])
-    duel = Duel(config, run, Quiet())
+    duel = open_run(config, run, Quiet())
     taken: list[dict[str, np.ndarray]] = []
 
     def note(kind: str, **told: Any) -> None:
         if kind == "heir":
-            best = max((one for one in duel.challengers if one.response.role == 0), key=lambda one: one.wins)
-            now = arrays_of(duel.state.sides[0].learner)
+            best = max((one for one in judge_of(duel).challengers if one.response.role == 0), key=lambda one: one.wins)
+            now = arrays_of(pair_of(duel).learners[0])
             assert all(np.array_equal(now[name], array) for name, array in best.response.arrays.items())
-            assert told["policy"] == duel.state.vault.freeze(duel.state.sides[0])
+            assert told["policy"] == pair_of(duel).vault.freeze(pair_of(duel).learners[0])
             taken.append(best.response.arrays)
-            assert duel.state.book.sides[0].own_steps == before + best.response.steps
-        JudgedDuel.tell(duel, kind, **told)
+            assert pair_of(duel).book.sides[0].own_steps == before + best.response.steps
 
-    duel.tell = note  # type: ignore[method-assign]
+    listened(duel, note)
+    duel.recorder.open(duel.state.world.spec, 0, 0, {})
+    play_of(duel).begin(duel, True)
     for _ in range(6):
-        if duel.state.book.turn is None:
-            begin_turn(duel.state, duel.ladder, duel.tell)
-        duel.learn()
-        if duel.state.book.turn is not None and duel.state.book.turn.left <= 0:
-            end_turn(duel.state, duel.tell)
-    before = duel.state.book.sides[0].own_steps
-    assert duel.has_another_round() and duel.state.book.rounds == 1
+        iteration(duel)
+    before = pair_of(duel).book.sides[0].own_steps
+    assert play_of(duel).goes_on(duel) and pair_of(duel).book.rounds == 1
     assert events_of(run, "best_response")[0]["sides"]["seeker"]["gap"] > 0.0
     assert len(taken) == 1
 
@@ -137,27 +133,22 @@ def test_heirs_resume_exactly(tmp_path: Path) -> None:
     assert ends[0] == ends[1]
 
 
-def weights_of(duel: Duel) -> list[bytes]:
-    return [arrays_of(side.learner)["optimizer/parameters"].tobytes() for side in duel.state.sides]
-
-
 def test_a_round_anew_is_a_run_from_other_weights(tmp_path: Path) -> None:
     """Its learning rates are those of the whole run, and its challengers learn as long as the new roles did."""
     config = duel_config(tmp_path, **ROUNDS, **NEVER, **ANEW)
     run = create_run(config, "pennies", ["test"])
-    duel = Duel(config, run, Quiet())
+    duel = open_run(config, run, Quiet())
     began, trained = [weights_of(duel)], []
 
     def note(kind: str, **told: Any) -> None:
         if kind == "round":
             began.append(weights_of(duel))
-            trained.append(duel.state.book.sides[0].own_steps)
-            assert all(len(side.ring.entries) == 1 for side in duel.state.book.sides)
-            assert duel.state.book.standing.rates == []
-        JudgedDuel.tell(duel, kind, **told)
+            trained.append(pair_of(duel).book.sides[0].own_steps)
+            assert all(len(side.ring.entries) == 1 for side in pair_of(duel).book.sides)
+            assert pair_of(duel).book.standing.rates == []
 
-    duel.tell = note  # type: ignore[method-assign]
-    assert duel.start().outcome == "finished"
+    listened(duel, note)
+    assert begun(duel).outcome == "finished"
     assert len({weights for one in began for weights in one}) == 6  # two roles, three beginnings
     assert trained == [0, 0]
     metrics = read_lines(run.folder / "metrics.jsonl")
@@ -172,14 +163,14 @@ def test_a_round_anew_is_a_run_from_other_weights(tmp_path: Path) -> None:
 
 def test_roles_begin_anew_with_other_weights_and_an_empty_optimiser(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **ROUNDS, **ANEW)
-    state = Duel(config, create_run(config, "pennies", ["test"]), Quiet()).state
-    first = [side.learner.optimizer.parameters.numpy().copy() for side in state.sides]
-    for side in state.sides:
-        side.learner.optimizer.gradients.fill_(1.0)
-        side.learner.optimizer.step(0.1, 0.0)
-    assert begin_round(state, True)
-    for side, weights in zip(state.sides, first, strict=True):
-        found = arrays_of(side.learner)
+    pair = pair_of(opened(config))
+    first = [learner.optimizer.parameters.numpy().copy() for learner in pair.learners]
+    for learner in pair.learners:
+        learner.optimizer.gradients.fill_(1.0)
+        learner.optimizer.step(0.1, 0.0)
+    assert begin_round(pair, True)
+    for learner, weights in zip(pair.learners, first, strict=True):
+        found = arrays_of(learner)
         assert not np.allclose(found["optimizer/parameters"], weights)
         assert not any(found[key].any() for key in found if key.startswith("optimizer/") and "parameters" not in key)
 
@@ -188,9 +179,9 @@ def test_a_challenger_that_outdid_a_role_joins_the_pool_and_is_met(tmp_path: Pat
     """Both roles are outdone as far as this test goes, so that it need not learn how."""
     config = duel_config(tmp_path, **{**ROUNDS, **NEVER, "league.size": "1", "run.iterations": "8"})
     run = create_run(config, "pennies", ["test"])
-    duel = Duel(config, run, Quiet())
-    duel.is_outdone = lambda facts: True  # type: ignore[method-assign]
-    duel.start()
+    duel = open_run(config, run, Quiet())
+    judge_of(duel).rules.is_outdone = lambda judge, side: True
+    begun(duel)
     joined = [(event["role"], event["policy"]) for event in events_of(run, "challenged")]
     assert joined and all(event["steps"] >= 64 for event in events_of(run, "challenged"))
     turns = [event["opponents"] for event in events_of(run, "turn")]
@@ -214,11 +205,12 @@ def test_a_pair_is_mended_before_the_next_begins_anew(tmp_path: Path) -> None:
     assert trained[2] == trained[0] < min(trained[1], trained[3])
 
 
-def test_a_pair_that_set_off_an_alarm_is_not_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Duel, "alarms_of", lambda self, found, roles: ["hopeless"])
+def test_a_pair_that_set_off_an_alarm_is_not_mended(tmp_path: Path) -> None:
     config = duel_config(tmp_path, **{**ROUNDS, **NEVER, **ANEW, **MENDS})
     run = create_run(config, "pennies", ["test"])
-    train(config, run, Quiet())
+    duel = open_run(config, run, Quiet())
+    judge_of(duel).rules.alarms_of = lambda judge, found: ["hopeless"]
+    begun(duel)
     assert [event["anew"] for event in events_of(run, "round")] == [True, True, True]
     assert events_of(run, "best_response") == events_of(run, "heir") == []
 

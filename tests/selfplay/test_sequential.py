@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.intervals import newcombe, wilson
+from holdfast.kit.intervals import newcombe, wilson
 from holdfast.selfplay.sequential import Question, ask, looks_up_to
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
+from holdfast.games.pursuit.world.pursuit import Pursuit
+from holdfast.games.pursuit.world.settings import PursuitSettings
 from holdfast.learner.learner import Learner
 from holdfast.rollout.act import seen_copy
 from holdfast.rollout.evaluate import evaluation_keys
@@ -16,8 +18,6 @@ from holdfast.selfplay.matches import Ground, frozen, play_matches, script, wins
 from holdfast.selfplay.stack import Stack
 from holdfast.selfplay.vault import arrays_of
 from holdfast.worlds.api import Role
-from holdfast.worlds.pursuit.settings import PursuitSettings
-from holdfast.worlds.pursuit.world import Pursuit
 from holdfast.worlds.spaces import Continuous, Discrete, Observations
 from tests.two_roles import Pennies, PennySettings
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from holdfast.cli import run as command
+from holdfast.cli.main import run as command
 from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import read_deck
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from tests.conftest import finished_run
 
 SMALL = {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import run as command
-from holdfast.config_reading import load_config
+from holdfast.cli.main import run as command
+from holdfast.config.reading import load_config
 from holdfast.curriculum.gate import run_gate
-from holdfast.errors import ConfigError, Infeasible, RunFolderError
-from holdfast.runs.folder import Run, create_run
+from holdfast.kit.errors import ConfigError, Infeasible, RunFolderError
+from holdfast.runs.folder import RunFolder, create_run
 from tests.curriculum.published import imported, v42_evaluations
 
 
@@ -27,7 +27,8 @@ def test_the_published_gate_is_told_to_be_shut_and_why(capsys: pytest.CaptureFix
 
 def test_the_preset_holds_the_published_settings() -> None:
     config, published = load_config("fish-v42")[0], imported("v42")
-    assert config.gate == published.gate and config.density == published.density and config.boost == published.boost
+    assert config.gate == published.gate
+    assert config.own["density"] == published.density and config.own["boost"] == published.boost
     assert config.schedule == published.schedule
     assert config.deck.force_reset_steps == published.deck.force_reset_steps and config.deck.share == 1.0
     for name, value in published.options.items():
@@ -57,7 +58,7 @@ def test_what_is_not_a_gate_cannot_be_checked() -> None:
 
 
 @pytest.fixture
-def recorded(tmp_path: Path) -> Run:
+def recorded(tmp_path: Path) -> RunFolder:
     """A run whose evaluations are the published ones."""
     config = load_config("fish-v42", ["--run.root", str(tmp_path), "--run.name", "v42"])[0]
     run = create_run(config, "fish-v42", ["test"])
@@ -67,11 +68,11 @@ def recorded(tmp_path: Path) -> Run:
     return run
 
 
-def what_if(run: Run, *words: str) -> int:
+def what_if(run: RunFolder, *words: str) -> int:
     return command(["gate", "what-if", str(run.folder), *words])
 
 
-def test_what_if_replays_the_recorded_evaluations(recorded: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_if_replays_the_recorded_evaluations(recorded: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert what_if(recorded, "--set", "failure_p10=60", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["recorded"] == ["H0"] * 7 and found["replayed"] == ["L0", "L0", "L0", "N0", "N0", "N0", "N0"]
@@ -80,7 +81,7 @@ def test_what_if_replays_the_recorded_evaluations(recorded: Run, capsys: pytest.
     assert "the same decisions at every evaluation" in capsys.readouterr().out
 
 
-def test_what_if_says_what_it_cannot_do(recorded: Run) -> None:
+def test_what_if_says_what_it_cannot_do(recorded: RunFolder) -> None:
     with pytest.raises(ConfigError, match="needs at least one change"):
         what_if(recorded)
     with pytest.raises(ConfigError, match=r"no option gate\.failure_p1"):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import RunFolderError
+from holdfast.kit.errors import RunFolderError
 from holdfast.runs.folder import create_run
 from holdfast.train import Progress, train
 from holdfast.views.report import page, write_report

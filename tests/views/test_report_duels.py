@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.runs.folder import Run, create_run
+from holdfast.kit.timing import Clock
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
-from holdfast.timing import Clock
 from holdfast.train import train
 from holdfast.views.report import write_report
 from holdfast.views.report.duels import gap_limits, stretches
@@ -56,7 +56,7 @@ def test_a_report_of_self_play_tells_its_story(folder: Path) -> None:
 
 
 def test_crossplay_is_a_table_of_the_report(folder: Path) -> None:
-    run = Run(folder)
+    run = RunFolder(folder)
     show_crossplay([run], 8, as_json=True)
     facts = json.loads((folder / "evals/crossplay.json").read_text())
     page = Page(write_report(folder))

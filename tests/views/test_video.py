@@ -9,7 +9,7 @@ import imageio.v3 as imageio
 import numpy as np
 import pytest
 
-from holdfast.errors import ConfigError, RunFolderError, WorldError
+from holdfast.kit.errors import ConfigError, RunFolderError, WorldError
 from holdfast.views import video
 from holdfast.views.video import HELD, episode_frames, write_video
 from holdfast.worlds.template.world import Template, TrackSettings

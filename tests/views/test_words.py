@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from holdfast.runs.watch import DuelProgress, RoleProgress
 from holdfast.views.terminal import roles_table
 from holdfast.views.words import duel_line
-from holdfast.watch import DuelProgress, RoleProgress
 
 DUEL = DuelProgress(
     turn=7,

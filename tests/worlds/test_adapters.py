@@ -18,7 +18,7 @@ from pettingzoo.test import parallel_api_test, parallel_seed_test
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import VecMonitor
 
-from holdfast.errors import ConfigError, MissingPackage, WorldError
+from holdfast.kit.errors import ConfigError, MissingPackage, WorldError
 from holdfast.worlds.adapters import as_parallel_env, as_sb3, as_vector_env
 from holdfast.worlds.api import Role, World, WorldSpec
 from holdfast.worlds.registry import make_world, world_class

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from holdfast.errors import ConfigError, UnknownName
+from holdfast.kit.errors import ConfigError, UnknownName
 from holdfast.worlds.api import ArrayWorld, Episodes, Plan, Role, RoleBuffers, Situation, make_buffers
 from holdfast.worlds.check import PROOFS, check_world
 from holdfast.worlds.spaces import Discrete, Observations

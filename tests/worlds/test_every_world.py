@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.worlds.check import check_world
-from holdfast.worlds.registry import OURS
+from holdfast.worlds.ours import OURS
 
 CASES: dict[str, list[dict[str, Any]]] = {
     "template": [{}, {"slip": 0.3, "far": 2}],

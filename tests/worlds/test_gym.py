@@ -12,7 +12,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.utils import EzPickle
 
-from holdfast.errors import MissingPackage, SituationError, SnapshotUnsupported, UnknownName, WorldError
+from holdfast.kit.errors import MissingPackage, SituationError, SnapshotUnsupported, UnknownName, WorldError
 from holdfast.worlds.api import Situation, random_policy
 from holdfast.worlds.check import check_world
 from holdfast.worlds.gym import GymSettings, GymWorld

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from holdfast.worlds.registry import own_game
+
 
 def bench(arguments: argparse.Namespace) -> int:
     """Run one benchmark and print it."""
@@ -28,11 +30,10 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
         from holdfast.bench.worlds import bench_worlds
 
         return bench_worlds(arguments.repeats)
-    if arguments.part == "mario":
-        from holdfast.bench.mario import bench_mario
-
-        return bench_mario(arguments.rom or "", arguments.repeats, arguments.blocks)
-    from holdfast.worlds.nes.bench import bench as bench_nes
+    own = own_game(arguments.part).bench
+    if own is not None:
+        return own(arguments.rom or "", arguments.repeats, arguments.blocks)
+    from holdfast.nes.bench import bench as bench_nes
 
     rom = Path(arguments.rom) if arguments.rom else None
     return bench_nes(rom, arguments.repeats, blocks=arguments.blocks)

@@ -11,14 +11,15 @@ from typing import Any
 import torch
 
 from holdfast.bench.rounds import as_table, ratio, take_turns
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
+from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.overlap import Collector, share_threads
 from holdfast.state import initial_state
-from holdfast.timing import Clock
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import make_world, own_game, world_class
 
-WORLDS = {"template": 1, "fish": 25}  # with their agents
 SIZES = ((64, 32), (64, 128), (512, 32))  # lanes, steps
 PARTS = 4  # minibatches per epoch
 
@@ -26,7 +27,8 @@ PARTS = 4  # minibatches per epoch
 def bench_overlap(repeats: int) -> dict[str, Any]:
     """Agent-steps per second of each setting, and what overlap gains."""
     found: dict[str, Any] = {}
-    for world, agents in WORLDS.items():
+    for world in ("template", *(name for name in OURS if own_game(name).speeds)):
+        agents = make_world(world, world_class(world).Settings(), 1, 0).spec.roles[0].agents
         for lanes, steps in SIZES:
             name = f"{world}_{lanes}x{steps}"
             rows = lanes * steps * agents
@@ -47,14 +49,14 @@ def _iterations(world: str, lanes: int, steps: int, rows: int, mode: str) -> Cal
     }
     config, _ = load_config(world, [f"--{name}={value}" for name, value in options.items()])
     state, clock = initial_state(config), Clock()
-    collector = Collector(state, config.rollout)
+    collector = Collector(state.seat, config.rollout)
     (role,) = state.learners
 
     def iteration() -> int:
         torch.set_num_threads(share_threads(config.rollout).learning)
         collector.next(clock)
-        update(state.learners[role], state.batches[role], pace(config.learner, 0, 1), state.shuffle)
+        update(state.learners[role], state.seat.batches[role], pace(config.learner, 0, 1), state.shuffle)
         collector.settle(clock)
-        return int(state.batches[role].valid.sum())
+        return int(state.seat.batches[role].valid.sum())
 
     return iteration

@@ -10,13 +10,13 @@ import torch
 from torch import nn
 
 from holdfast.bench.rounds import as_table, ratio, take_turns
-from holdfast.config_reading import load_config
-from holdfast.errors import MissingPackage
+from holdfast.config.reading import load_config
+from holdfast.kit.errors import MissingPackage
+from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
-from holdfast.timing import Clock
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.template.world import TrackSettings
 
@@ -60,10 +60,10 @@ def _our_state() -> State:
 def _ours(state: State, clock: Clock) -> Callable[[], int]:
     def iteration() -> int:
         with clock("python"):  # what is left of collecting when acting and stepping are taken out
-            collect(state.world, state.learners, state.batches, state.memory, state.actions, clock)
+            collect(state.world, state.learners, state.seat.batches, state.seat.memory, state.seat.actions, clock)
         with clock("learn"):
             learner = state.learners["player"]
-            update(learner, state.batches["player"], pace(learner.config, 0, 1), state.shuffle)
+            update(learner, state.seat.batches["player"], pace(learner.config, 0, 1), state.shuffle)
         return SAMPLES
 
     return iteration

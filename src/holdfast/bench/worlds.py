@@ -8,29 +8,34 @@ from typing import Any
 
 from holdfast.bench.rounds import as_table, ratio, take_turns
 from holdfast.worlds.api import World, random_policy
-from holdfast.worlds.fish.world import FishSettings
-from holdfast.worlds.registry import make_world
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import make_world, own_game, world_class
 from holdfast.worlds.template.world import TrackSettings
 
-CASES: dict[str, tuple[str, Any, int, int]] = {  # name: world, settings, lanes, steps per round
-    "template": ("template", TrackSettings(), 65536, 100),
-    "fish_15": ("fish", FishSettings(fish=15), 256, 200),
-    "fish_25": ("fish", FishSettings(fish=25), 256, 100),
-    "fish_96": ("fish", FishSettings(fish=96), 64, 50),
-}
+Case = tuple[str, Any, int, int]  # world, settings, lanes, steps per round
+
+
+def cases() -> dict[str, Case]:
+    """The template, and what each game measures itself by."""
+    found: dict[str, Case] = {"template": ("template", TrackSettings(), 65536, 100)}
+    for name in OURS:
+        for label, (settings, lanes, steps) in own_game(name).speeds.items():
+            found[f"{name}_{label}"] = (name, world_class(name).Settings(**settings), lanes, steps)
+    return found
 
 
 def bench_worlds(repeats: int) -> dict[str, Any]:
     """Agent-steps per second (for fish: of living fish)."""
     threads = len(os.sched_getaffinity(0))
+    measured = cases()
     contenders: dict[str, Callable[[], int]] = {}
-    for name, (world, settings, lanes, steps) in CASES.items():
+    for name, (world, settings, lanes, steps) in measured.items():
         for count in (1, threads):
             contenders[f"{name}_threads_{count}"] = steps_of(make_world(world, settings, lanes, 1, count), steps)
     rates = take_turns(contenders, repeats)
     ratios = {
         f"ratio_{name}_threads_{threads}": ratio(rates[f"{name}_threads_{threads}"], rates[f"{name}_threads_1"])
-        for name in CASES
+        for name in measured
     }
     return {**as_table(rates, "agent_steps_per_s"), **ratios, "repeats": repeats}
 

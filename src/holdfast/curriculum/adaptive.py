@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from holdfast.errors import ConfigError
-from holdfast.options import option
+from holdfast.config.options import option
+from holdfast.kit.errors import ConfigError
 
 SHORTEST_WINDOW = 5
 CHANNELS = ("distance", "entropy", "lr")

@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from holdfast.curriculum.pairs import finite_number, parse_pairs, print_pairs
-from holdfast.errors import nearest
+from holdfast.kit.errors import nearest
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 

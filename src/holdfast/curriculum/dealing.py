@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.curriculum.deck_queue import Block, OnEmpty, Reading, read_queue
-from holdfast.rng import uniform
+from holdfast.kit.rng import uniform
 
 DECK_STREAM = 0xDEC
 

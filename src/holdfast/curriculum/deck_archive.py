@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from holdfast.curriculum.deck_errors import DeckError
-from holdfast.disk import replace_file
+from holdfast.kit.disk import replace_file
 
 MANIFEST = "manifest.json"
 LARGEST_BYTES = 1 << 31  # of all arrays together

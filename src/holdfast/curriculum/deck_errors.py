@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.errors import HoldfastError
+from holdfast.kit.errors import HoldfastError
 
 
 class DeckError(HoldfastError):

@@ -20,7 +20,7 @@ import numpy as np
 from holdfast.curriculum.deck_archive import Archive, read_archive, write_archive
 from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_light import check_format, read_light
-from holdfast.errors import SituationError
+from holdfast.kit.errors import SituationError
 from holdfast.worlds.api import Situation, World
 
 KIND, VERSION = "deck", 1

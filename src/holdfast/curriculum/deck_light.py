@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.curriculum.deck_errors import DeckError
-from holdfast.disk import replace_file
+from holdfast.kit.disk import replace_file
 
 KIND, VERSION = "deck-light", 1
 LARGEST_BYTES = 1 << 26

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple, get_args
 
+from holdfast.config.options import option
 from holdfast.curriculum.bytype import type_name
 from holdfast.curriculum.pairs import finite_number, number_text, whole_number
-from holdfast.errors import ConfigError, nearest
-from holdfast.options import option
+from holdfast.kit.errors import ConfigError, nearest
 
 Apply = Literal["post_roll", "pre_roll"]
 KEYS = ["type", "label", "apply", "scale_speed"]

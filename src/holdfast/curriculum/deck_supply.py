@@ -23,7 +23,7 @@ import numpy as np
 from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import Deck, check_deck, read_deck
 from holdfast.curriculum.deck_spec import Stage, mismatch
-from holdfast.errors import ConfigError, SituationError
+from holdfast.kit.errors import ConfigError, SituationError
 from holdfast.worlds.api import World
 
 

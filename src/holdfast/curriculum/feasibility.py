@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from holdfast.curriculum.deck_queue import QueuePlan
 from holdfast.curriculum.deck_spec import DeckSettings
-from holdfast.curriculum.density import DensitySettings
 from holdfast.curriculum.dry_run import EvaluationPlan, Floor, Moment, Reference
 from holdfast.curriculum.feasibility_deck import deck_findings
 from holdfast.curriculum.feasibility_floor import BestLimit, best_findings, floor_findings
@@ -24,7 +23,7 @@ from holdfast.curriculum.findings import Report, repaired_gate
 from holdfast.curriculum.gate_check import check_gate
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.schedule import Schedule
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 
 Given = TypeVar("Given")
 
@@ -47,7 +46,7 @@ class Question:
     evaluation: EvaluationPlan
     total_iterations: int
     deck: Deck | None = None
-    density: DensitySettings | None = None
+    misfits: Sequence[str] = ()  # lists of the game that do not fit its phases, told in words
     floors: Sequence[Floor] | None = None  # one per evaluation, or one for all
     floor_spread: FloorSpread | None = None
     reference: Sequence[Reference] | None = None  # one per evaluation, or one for all
@@ -82,7 +81,7 @@ def check(question: Question) -> Report:
         *reference_findings(gate, timed, plan, moments, reference, floors, question.reference_name),
         *noise_findings(gate, plan, moments, question.floor_spread),
         *best_findings(plan, floors, question.best_limits),
-        *shape_findings(question.schedule, question.total_iterations, gate, question.density),
+        *shape_findings(question.schedule, question.total_iterations, gate, question.misfits),
         *learning_rate_findings(question.learning_rates),
     ]
     if question.deck:

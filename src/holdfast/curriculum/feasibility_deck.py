@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.config.options import options_of
 from holdfast.curriculum.bytype import parse_by_type, unknown_types
 from holdfast.curriculum.deck_promotion import forecast_with_promotions
 from holdfast.curriculum.deck_queue import QueuePlan
@@ -12,8 +13,7 @@ from holdfast.curriculum.deck_warning import all_warnings
 from holdfast.curriculum.dry_run import Moment
 from holdfast.curriculum.findings import Finding, Repair, Severity
 from holdfast.curriculum.gate_settings import BY_TYPE, GateSettings
-from holdfast.errors import ConfigError
-from holdfast.options import options_of
+from holdfast.kit.errors import ConfigError
 
 
 def deck_findings(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.curriculum.density import DensitySettings, density_problems
 from holdfast.curriculum.findings import Finding, Repair
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.schedule import Schedule
 
 
 def shape_findings(
-    schedule: Schedule, total_iterations: int, gate: GateSettings, density: DensitySettings | None
+    schedule: Schedule, total_iterations: int, gate: GateSettings, misfits: Sequence[str]
 ) -> list[Finding]:
     found = []
     if schedule.iterations != total_iterations:
@@ -19,9 +18,8 @@ def shape_findings(
         numbers = {"phases": schedule.iterations, "run": total_iterations}
         repair = Repair({"run.iterations": schedule.iterations}, "make the run as long as its phases")
         found.append(Finding("F11", "infeasible", ("schedule.phases", "run.iterations"), text, numbers, repair))
-    if density is not None:
-        options = ("density.targets", "schedule.phases")
-        found += [Finding("F11", "infeasible", options, text) for text in density_problems(density, schedule)]
+    for text in misfits:
+        found.append(Finding("F11", "infeasible", (text.split()[0], "schedule.phases"), text))
     return [*found, *allowance_findings(schedule, gate)]
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.curriculum.findings import Report
-from holdfast.errors import ConfigError, Infeasible
+from holdfast.kit.errors import ConfigError, Infeasible
+from holdfast.worlds.registry import game_of
 
 
 def check_run(config: Config) -> Report | None:
     """What is known about a run's gate before it starts; None where there is no gate."""
-    if config.world_name != "fish" or not config.gate.enabled:
-        return None
-    from holdfast.curriculum.school_check import check_school
-
-    return check_school(config)
+    game = game_of(config)
+    return game.feasibility(config) if game.feasibility is not None and config.gate.enabled else None
 
 
 def refuse_infeasible(config: Config, report: Report | None) -> None:
@@ -38,7 +36,7 @@ def require_gate(config: Config) -> Report:
         raise ConfigError(
             [
                 f"there is no gate to check: world.name is {config.world_name}, gate.enabled is "
-                f"{str(config.gate.enabled).lower()}; only a fish run with gate.enabled = true has one"
+                f"{str(config.gate.enabled).lower()}; only a run with gate.enabled = true has one"
             ]
         )
     return report

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from holdfast.config.options import from_text, kind_name, options_of, out_of_bounds
 from holdfast.curriculum.bytype import type_name, with_type
 from holdfast.curriculum.gate_settings import BY_TYPE, GateSettings
 from holdfast.curriculum.pairs import finite_number
-from holdfast.errors import ConfigError, nearest
-from holdfast.options import from_text, kind_name, options_of, out_of_bounds
+from holdfast.kit.errors import ConfigError, nearest
 
 # Names that older notes and command lines use. "first_death_p10" never was about first deaths.
 OTHER_NAMES = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import pairwise
 
+from holdfast.config.options import OptionInfo, options_of, out_of_bounds
 from holdfast.curriculum.bytype import parse_by_type, unknown_types
 from holdfast.curriculum.gate_settings import BY_TYPE, SUCCESS_KEYS, WINDOWED_KEYS, GateSettings, is_on
 from holdfast.curriculum.pairs import number_text
-from holdfast.errors import ConfigError
-from holdfast.options import OptionInfo, options_of, out_of_bounds
+from holdfast.kit.errors import ConfigError
 
 WHOLE = ("step_one", "avoidable_step_one", "window", "tolerance")  # options that count, by the end of their name
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from holdfast.config.options import option
 from holdfast.curriculum.bytype import parse_by_type
-from holdfast.options import option
 
 Controls = Literal["density", "schedule", "none"]
 BY_TYPE = "_by_type"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.options import option
+from holdfast.config.options import option
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

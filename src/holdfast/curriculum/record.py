@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from holdfast.curriculum.criteria import Criterion, Measured
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.pairs import number_text
-from holdfast.errors import RunFolderError
+from holdfast.kit.errors import RunFolderError
 
 Event = Literal["rollback", "failure_hold", "locked", "frozen", "advance", "success_progress", "noop"]
 _IDENTITY = ("iteration", "time", "eval_id", "type", "deck_label")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from holdfast.config.options import option
 from holdfast.curriculum.pairs import finite_number, number_text, parse_pairs, print_pairs, whole_number
-from holdfast.errors import ConfigError
-from holdfast.options import option
+from holdfast.kit.errors import ConfigError
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.options import MORE_THAN_0, option
-from holdfast.rng import uniform
+from holdfast.config.options import MORE_THAN_0, option
+from holdfast.kit.rng import uniform
 from holdfast.worlds.api import Situation
 
 SHARE_STREAM, BIN_STREAM, ITEM_STREAM = 0x57A1, 0x57A2, 0x57A3

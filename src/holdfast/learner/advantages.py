@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from holdfast.compiled import kernel
+from holdfast.kit.compiled import kernel
 from holdfast.learner.batch import Batch, array
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.config import PolicyConfig
+from holdfast.config.sections import PolicyConfig
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Continuous, Grid
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import HISTORY, LIDAR, Continuous, Discrete, Grid
 

@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.compiled import announced, use_threads
-from holdfast.config import LearnerConfig
+from holdfast.config.sections import LearnerConfig
+from holdfast.kit.aligned import aligned
+from holdfast.kit.compiled import announced, use_threads
 from holdfast.learner import fused_kernels as kernels
 from holdfast.learner.batch import array
 from holdfast.learner.losses import Loss, Minibatch
 from holdfast.learner.optim import FlatAdam
 from holdfast.learner.policy import Body, Policy
 from holdfast.learner.shapes import Room, Tower, make_tower
-from holdfast.worlds.memory import aligned
 
 BOUNDLESS = np.float32(3.0e38)
 UNLIMITED = 1.0e9

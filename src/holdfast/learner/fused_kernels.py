@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from holdfast.compiled import contracted, contracted_inlined, contracted_parallel, prange
+from holdfast.kit.compiled import contracted, contracted_inlined, contracted_parallel, prange
 from holdfast.learner.products import add_products
 
 TILE = 64  # rows whose activations fit the nearest caches

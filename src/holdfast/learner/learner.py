@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import torch
 
-from holdfast.config import Config, LearnerConfig, PolicyConfig
+from holdfast.config.sections import Config, LearnerConfig, PolicyConfig
 from holdfast.learner.batch import Batch
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.engine import chosen_engine
@@ -18,6 +19,17 @@ from holdfast.learner.precision import computing
 from holdfast.learner.replay import Replay
 from holdfast.learner.wide import Wide
 from holdfast.worlds.api import Role
+
+if TYPE_CHECKING:
+    from holdfast.learner.ewc import Anchor
+    from holdfast.learner.rnd import Novelty
+
+
+class Part(Protocol):
+    """Something of a learner that changes: arrays to be saved, and taken back."""
+
+    def arrays(self) -> dict[str, np.ndarray]: ...
+    def restore(self, arrays: dict[str, np.ndarray]) -> None: ...
 
 
 class Learner:
@@ -34,7 +46,10 @@ class Learner:
         self.engine = self._make_engine(chosen_engine(role, policy, config), threads)
         self.observations = Moments(role.observations.size) if scaled else None
         self.returns = Moments(1) if config.normalize_returns else None
-        self.replay: Replay | None = None  # given to a learner that trains
+        self.replay: Replay | None = None  # these three are given to a learner that trains
+        self.anchor: Anchor | None = None  # holds weights of earlier levels (EWC)
+        self.novelty: Novelty | None = None  # pays for new observations (RND)
+        self.log_std_floor: float | None = None  # least log of the noise of continuous actions
         # compiled in place of the call, so that parameters keep their names and acting its own, eager way
         self._passes: Any = torch.compile(self.policy, dynamic=True) if config.compile else self.policy
 
@@ -66,11 +81,14 @@ class Learner:
         with computing(self.config):
             return self.policy.sequence(batch.obs[:, rows], batch.hidden[rows], batch.starts[:, rows])
 
-    def parts(self) -> dict[str, FlatAdam | Moments]:
-        found: dict[str, FlatAdam | Moments | None] = {
+    def parts(self) -> dict[str, Part]:
+        """All that a frozen copy of this learner consists of."""
+        found: dict[str, Part | None] = {
             "optimizer": self.optimizer,
             "observations": self.observations,
             "returns": self.returns,
+            "ewc": self.anchor,
+            "rnd": self.novelty,
         }
         return {name: part for name, part in found.items() if part is not None}
 

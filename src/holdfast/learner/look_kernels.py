@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from holdfast.compiled import contracted, contracted_inlined
+from holdfast.kit.compiled import contracted, contracted_inlined
 from holdfast.learner.belief import COMPONENTS, HALF_LOG_2PI, LOG_SIGMA
 from holdfast.learner.fused_kernels import ONE, TILE, ZERO, block, squashed
 from holdfast.learner.looking import MEMORY, REACH, RINGS, SECTORS

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from holdfast.config import LearnerConfig
+from holdfast.config.sections import LearnerConfig
 
 Tensor = torch.Tensor
 DIVISION_GUARD = 1e-8

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from holdfast.compiled import announced
+from holdfast.kit.compiled import announced
 from holdfast.learner import normalize_kernels as kernels
 from holdfast.learner.batch import Batch, array
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.compiled import kernel
+from holdfast.kit.compiled import kernel
 
 
 @kernel

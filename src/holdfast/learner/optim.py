@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.optim.adam import adam
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
 
 LINE = 16  # float32 numbers per cache line
 BETAS = (0.9, 0.999)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from holdfast.config import PolicyConfig
+from holdfast.config.sections import PolicyConfig
 from holdfast.learner.cores import Core
 from holdfast.learner.heads import make_head
 from holdfast.learner.looking import Looker

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
-from holdfast.config import LearnerConfig, PolicyConfig
+from holdfast.config.sections import LearnerConfig, PolicyConfig
 
 LARGE = ("impala", "impala-large")
 
@@ -22,7 +22,7 @@ def chosen_precision(
     Engines of our own compute in float32 only."""
     if policy.network not in LARGE or engine in ("fused", "wide"):
         return "off"
-    flags = cpuinfo.read_text().split() if cpuinfo.exists() else []
+    flags = cpuinfo.read_text(encoding="utf-8").split() if cpuinfo.exists() else []
     return "bf16" if "amx_bf16" in flags else "off"
 
 

@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from holdfast.compiled import SETTINGS, contracted
+from holdfast.kit.compiled import SETTINGS, contracted
 
 LANES = 16  # float32 numbers in a vector: one register where there are 512 bits, two or four elsewhere
 IS_WIDE = bool(llvm.get_host_cpu_features().get("avx512f", False))

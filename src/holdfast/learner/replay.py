@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.config import ReplayConfig
-from holdfast.errors import NonFinite
+from holdfast.config.sections import ReplayConfig
+from holdfast.kit.errors import NonFinite
 from holdfast.learner.samplers import SAMPLERS
+from holdfast.learner.saved_rows import refuse_rows
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Continuous, Discrete, Grid
 
@@ -130,6 +131,8 @@ class Replay:
         return {**filled, "counters": counters, "generator": self.generator.get_state().numpy()}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+        kinds = row_kinds(self.role, self.config)
+        refuse_rows(f"replay of {self.role.name}", self.role.actions, kinds, self.capacity, arrays)
         self.size, self.place, self.updates, self.pushed = (int(number) for number in arrays["counters"])
         self.generator.set_state(torch.from_numpy(np.array(arrays["generator"])))
         for name, field in self._allocated()._asdict().items() if self.size else ():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
 from holdfast.learner.batch import Batch, array
 from holdfast.learner.learner import Learner
 from holdfast.learner.replay import LEAST_PRIORITY, Drawn, Replay, Rows

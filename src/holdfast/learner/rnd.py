@@ -20,6 +20,14 @@ HORIZON = 5.0  # deviations
 LARGEST_MEAN, LARGEST_CORRELATION = 0.05, 0.2
 
 
+class Bonus(NamedTuple):
+    """How new observations are paid for."""
+
+    coef: float  # of the bonus in the reward
+    clip: float  # largest bonus, in deviations
+    share: float  # of each rollout that the predictor learns from
+
+
 class NoveltyResult(NamedTuple):
     """What the bonus was like in one rollout."""
 
@@ -48,9 +56,16 @@ class Novelty:
     """Target, predictor and its optimiser for one role; `columns` are the numbers of a sight that count."""
 
     def __init__(
-        self, columns: slice, size: int, hidden: int, embed: int, lr: float, generator: torch.Generator
+        self,
+        columns: slice,
+        size: int,
+        hidden: int,
+        embed: int,
+        lr: float,
+        generator: torch.Generator,
+        bonus: Bonus,
     ) -> None:
-        self.columns, self.lr = columns, lr
+        self.columns, self.lr, self.bonus = columns, lr, bonus
         inputs = len(range(size)[columns])
         self.target = _network(inputs, hidden, embed, generator)
         self.predictor = _network(inputs, hidden, embed, generator)
@@ -67,8 +82,9 @@ class Novelty:
         flat = sights.flatten(0, 1)
         return (self.predictor(flat) - self.target(flat)).pow(2).mean(-1).view(sights.shape[:2])
 
-    def pay(self, batch: Batch, coef: float, clip: float, share: float, generator: torch.Generator) -> NoveltyResult:
+    def pay(self, batch: Batch, generator: torch.Generator) -> NoveltyResult:
         """Add the bonus to the batch's rewards, then let the predictor learn from a share of the sights."""
+        coef, clip, share = self.bonus
         sights = self.sights(batch)
         errors = self.errors(sights)
         bonus = centred(errors, batch.valid, clip)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from holdfast.config import LearnerConfig
+from holdfast.config.sections import LearnerConfig
 
 LONGEST_WARMUP = 0.2  # of the run: a longer one would have its best rate when the run is nearly over
 

@@ -8,13 +8,15 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss
 from holdfast.learner.ppo import PpoLesson
+from holdfast.learner.rnd import NoveltyResult
 from holdfast.learner.schedules import Pace
 from holdfast.learner.vtrace import VtraceLesson
+from holdfast.worlds.spaces import Continuous
 
 KL_SLACK = 1.5
 
@@ -122,6 +124,41 @@ def update(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generato
         explained_variance=lesson.explained_variance,
         own=lesson.close(),
     )
+
+
+class Learned(NamedTuple):
+    """What learning from one batch did, with what belongs to it: the bonus for new observations, held weights."""
+
+    result: UpdateResult | None  # None: a number was not finite, and the weights are as before
+    error: str = ""
+    novelty: NoveltyResult | None = None
+    held: dict[str, float] = {}  # noqa: RUF012 - a tuple's default is never written to
+
+    def measured(self, role: str) -> dict[str, float | int]:
+        """All of it by the names of metrics."""
+        found: dict[str, float | int] = {}
+        if self.result is not None:
+            found |= {f"learner.{role}.{name}": value for name, value in self.result.measured().items()}
+        if self.novelty is not None:
+            found |= {f"rnd.{role}.{name}": value for name, value in self.novelty._asdict().items()}
+        return found | {f"ewc.{role}.{name}": value for name, value in self.held.items()}
+
+
+def learn(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generator, is_strict: bool = True) -> Learned:
+    """All that a learner does with a batch. `is_strict`: a number that is not finite ends the run; else it is told."""
+    novelty = None if learner.novelty is None else learner.novelty.pay(batch, generator)
+    try:
+        result = update(learner, batch, pace, generator)
+    except NonFinite as error:
+        if is_strict:
+            raise
+        return Learned(None, str(error), novelty)
+    if learner.log_std_floor is not None and isinstance(learner.role.actions, Continuous):
+        with torch.no_grad():
+            learner.policy.extra.clamp_(min=learner.log_std_floor)
+    anchor = learner.anchor
+    held = {} if anchor is None or not int(anchor.taken) else {"penalty": anchor.penalty(), "moved": anchor.distance()}
+    return Learned(result, "", novelty, held)
 
 
 def guard(loss: Loss) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.compiled import kernel
+from holdfast.kit.compiled import kernel
 from holdfast.learner.advantages import explained_variance
 from holdfast.learner.batch import Batch, array
 from holdfast.learner.learner import Learner

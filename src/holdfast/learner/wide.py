@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.compiled import announced, use_threads
-from holdfast.config import LearnerConfig
+from holdfast.config.sections import LearnerConfig
+from holdfast.kit.aligned import aligned
+from holdfast.kit.compiled import announced, use_threads
 from holdfast.learner import look_kernels, wide_kernels, wide_passes
 from holdfast.learner.batch import array
 from holdfast.learner.fused import BOUNDLESS, knobs_of, loss_of, rows_of
@@ -24,7 +25,6 @@ from holdfast.learner.optim import FlatAdam
 from holdfast.learner.policy import Policy
 from holdfast.learner.shapes import Asked
 from holdfast.learner.wide_net import jobs_of, make_net
-from holdfast.worlds.memory import aligned
 
 Tensor = torch.Tensor
 FEW = 32  # rows that are worth two tiles

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from holdfast.compiled import contracted
+from holdfast.kit.compiled import contracted
 from holdfast.learner.fused_kernels import CLIPPED, ENTROPY, KL, POLICY_LOSS, policy_error, value_error
 from holdfast.learner.heads import HALF_LOG_2PI
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.errors import NonFinite
+from holdfast.kit.errors import NonFinite
+from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, array
 from holdfast.learner.learner import Learner
 from holdfast.rollout.act import as_rows, seen, seen_copy
-from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes, World
 
 Deal = Callable[[World, np.ndarray], None]  # puts what it likes into lanes whose episodes have just begun

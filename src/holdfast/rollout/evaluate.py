@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.errors import WorldError
-from holdfast.intervals import bootstrap_mean
-from holdfast.rng import derive
+from holdfast.kit.errors import WorldError
+from holdfast.kit.intervals import bootstrap_mean
+from holdfast.kit.rng import derive
 from holdfast.worlds.api import Act, Episodes, World
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.workers.settings import LANES as WORKER_LANES

@@ -16,11 +16,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import torch
 
-from holdfast.config import RolloutConfig
+from holdfast.config.sections import RolloutConfig
+from holdfast.kit.soundness import refuse_misfits
+from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, array
 from holdfast.learner.learner import Learner
+from holdfast.learner.saved_rows import refuse_actions
 from holdfast.rollout.collect import Deal, Memory, collect, fill, learn_observation_scale
-from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes, World
 
 
@@ -52,16 +54,22 @@ class Ahead:
     def arrays(self) -> dict[str, np.ndarray]:
         if not self.is_full:
             return {}
-        found = {
+        ended = self.episodes.columns if self.episodes else {}
+        return self._batch_arrays() | {f"episodes/{name}": column for name, column in ended.items()}
+
+    def _batch_arrays(self) -> dict[str, np.ndarray]:
+        return {
             f"{role}/{name}": array(field)
             for role, batch in self.batches.items()
             for name, field in batch._asdict().items()
         }
-        ended = self.episodes.columns if self.episodes else {}
-        return found | {f"episodes/{name}": column for name, column in ended.items()}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.is_full = bool(arrays)
+        if self.is_full:
+            refuse_misfits("rollout that waits", self._batch_arrays(), arrays)
+            for role, actor in self.actors.items():
+                refuse_actions(f"rollout of {role} that waits", actor.role.actions, arrays[f"{role}/actions"])
         for role, batch in self.batches.items() if self.is_full else ():
             for name, field in batch._asdict().items():
                 array(field)[...] = arrays[f"{role}/{name}"]

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import CheckpointError, HoldfastError
-from holdfast.runs.checkpoint import FACTS, MANIFEST, META, manifest_of, read_plain, verified, write_synced
+from holdfast.kit.errors import CheckpointError, HoldfastError
+from holdfast.runs.checkpoint import FACTS, MANIFEST, META, manifest_of, verified, write_synced
 from holdfast.runs.checkpoint_tools import Verdict
-from holdfast.runs.folder import RUN_FILE, Run
+from holdfast.runs.folder import RUN_FILE, RunFolder
 from holdfast.runs.heartbeat import utc
+from holdfast.runs.plain_files import read_plain
 
 FORMULA = "updates * environments * rollout_steps"
 WEIGHTS = (".pt", ".pth", ".ckpt")
@@ -172,7 +173,7 @@ def _update_of_twin(path: Path) -> int | None:
 
 def _reconstructed(place: Path, facts: dict[str, Any]) -> dict[str, Any]:
     """Metadata for a checkpoint of a version that wrote none, from the run it lies in."""
-    run = Run(place.parent.parent)
+    run = RunFolder(place.parent.parent)
     if not (run.folder / RUN_FILE).is_file():
         raise CheckpointError("it has no metadata, and lies in no run that could tell")
     description = run.describe()

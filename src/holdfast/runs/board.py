@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.compiled import announced, kernel
+from holdfast.kit.compiled import announced, kernel
+from holdfast.kit.disk import append_whole, writing
 from holdfast.runs.streams import open_inside
 
 CASTAGNOLI = 0x82F63B78  # the polynomial, bits reversed
@@ -61,8 +62,10 @@ class Board:
         self._event, self._summary = Event, Summary
         with announced("board", __file__):
             checksum(b"")
-        folder.mkdir(exist_ok=True)
-        self._handle = open_inside(folder / f"events.out.tfevents.{time.time_ns()}.holdfast.{os.getpid()}")
+        self.path = folder / f"events.out.tfevents.{time.time_ns()}.holdfast.{os.getpid()}"
+        with writing(self.path):
+            folder.mkdir(exist_ok=True)
+            self._handle = open_inside(self.path)
         self._add(Event(wall_time=time.time(), file_version="brain.Event:2"))
         self._add(Event(wall_time=time.time(), step=first_step, session_log=SessionLog(status=SessionLog.START)))
 
@@ -77,7 +80,10 @@ class Board:
         )
 
     def _add(self, event: object) -> None:
-        os.write(self._handle, record(event.SerializeToString()))  # type: ignore[attr-defined]
+        """All of a record or nothing of it: a reader stops at the first one that is torn."""
+        content = record(event.SerializeToString())  # type: ignore[attr-defined]
+        with writing(self.path, "earlier events are whole"):
+            append_whole(self._handle, content)
 
     def close(self) -> None:
         os.close(self._handle)

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,12 +20,26 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError, DiskFull, RunFolderError
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.disk import writing
+from holdfast.kit.errors import CheckpointError, CheckpointOutOfReach, RunFolderError
+from holdfast.runs.plain_files import parse_json, read_json, read_plain
+from holdfast.runs.saved_facts import problems_of
 
 FORMAT = 1
 BEST, BEST_WORST = "best", "best-worst"  # by the mean score; by the worst episode
 TENSORS, FACTS, META, MANIFEST = "state.safetensors", "state.json", "meta.json", "manifest.json"
+
+
+LONGEST_NAME = 100
+INCOMPLETE = (
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.EINVAL,
+    errno.ENXIO,
+)  # not there, or no file
 
 
 class Saved(NamedTuple):
@@ -57,17 +70,16 @@ class Checkpoints:
         meta: dict[str, Any] | None = None,
     ) -> Path:
         """Write one checkpoint, point `latest` to it, and remove what is no longer kept."""
-        try:
+        with writing(self.folder, "earlier checkpoints are whole"):
             place = self._write(name_of(iteration), arrays, facts, meta)
             point(self.folder / "latest", place.name)
-        except OSError as error:
-            raise _as_disk_full(error, self.folder) from error
-        self.prune()
+            self.prune()
         return place
 
     def mark_best(self, iteration: int, pointer: str = BEST) -> None:
         if (self.folder / name_of(iteration)).is_dir():
-            point(self.folder / pointer, name_of(iteration))
+            with writing(self.folder / pointer, "the checkpoint itself is whole"):
+                point(self.folder / pointer, name_of(iteration))
 
     def _write(
         self, name: str, arrays: Mapping[str, np.ndarray], facts: dict[str, Any], meta: dict[str, Any] | None
@@ -92,7 +104,7 @@ class Checkpoints:
                 shutil.rmtree(place)
             os.rename(aside, place)
             sync_folder(self.folder)
-        except OSError:
+        except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
             raise
         return place
@@ -107,7 +119,7 @@ class Checkpoints:
 
     def pointed(self, pointer: str) -> str | None:
         try:
-            name = (self.folder / pointer).read_text().strip()
+            name = read_plain(self.folder / pointer, most=LONGEST_NAME).decode("ascii", "replace").strip()
         except OSError:
             return None
         return name if name in self.names() else None
@@ -121,6 +133,8 @@ class Checkpoints:
         for name in reversed(self.names()):
             try:
                 return self.load(name), notes
+            except CheckpointOutOfReach:
+                raise  # an older one must not take the place of one that is whole
             except CheckpointError as error:
                 notes.append(f"{error}; using the one before it")
         reason = "; ".join(notes) if notes else "it was stopped before its first checkpoint"
@@ -161,42 +175,50 @@ def load(place: Path) -> Saved:
     """Read and verify one checkpoint folder."""
     contents = verified(place)
     try:
-        facts, meta = json.loads(contents[FACTS]), json.loads(contents.get(META, b"{}"))
-        arrays = load_tensors(contents[TENSORS])
-    except (SafetensorError, ValueError, RecursionError, KeyError, TypeError) as error:
+        facts, meta = parse_json(contents[FACTS]), parse_json(contents.get(META, b"{}"))
+    except (ValueError, KeyError) as error:
         raise CheckpointError(f"checkpoint {place} cannot be read: {error}") from error
     if not isinstance(facts, dict) or not isinstance(meta, dict):
         raise CheckpointError(f"checkpoint {place} cannot be read: {FACTS} and {META} must be tables")
-    if facts.get("format") != FORMAT:
-        raise CheckpointError(
-            f"checkpoint {place} has format {facts.get('format')}; this Holdfast reads format {FORMAT}: update it"
-        )
-    return Saved(place.name, arrays, facts, meta)
+    _refuse_other_format(place, facts.get("format"))
+    try:
+        arrays = load_tensors(contents[TENSORS])
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"checkpoint {place} cannot be read: {error}") from error
+    saved = Saved(place.name, arrays, facts, meta)
+    problems = problems_of(saved.name, facts, meta)
+    if problems:
+        raise CheckpointError(f"checkpoint {place} holds what no run writes: {'; '.join(problems)}")
+    return saved
+
+
+def _refuse_other_format(place: Path, found: Any) -> None:
+    text = f"checkpoint {place} has format {found!r}; this Holdfast reads format {FORMAT}: update it"
+    if type(found) is int and found > FORMAT:  # whole, and newer than what lies before it
+        raise CheckpointOutOfReach(text)
+    if found != FORMAT:
+        raise CheckpointError(text)
 
 
 def verified(place: Path) -> dict[str, bytes]:
     """The contents of a checkpoint's files, each as its checksum says."""
     try:
-        sums = json.loads(read_plain(place / MANIFEST))
+        sums = read_json(place / MANIFEST)
         if not isinstance(sums, dict):
             raise ValueError(f"{MANIFEST} is not a table")
         files = [TENSORS, FACTS, *([META] if META in sums else [])]
         contents = {file: read_plain(place / file) for file in files}
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno not in INCOMPLETE:
+            raise CheckpointOutOfReach(
+                f"checkpoint {place} cannot be read, though it may be whole: {error}; mend that, or move it away to go "
+                "on from the one before it"
+            ) from error
         raise CheckpointError(f"checkpoint {place} is not complete: {error}") from error
     for file, content in contents.items():
         if sums.get(file) != _sum(content):
             raise CheckpointError(f"checkpoint {place} is damaged: {file} does not match its checksum")
     return contents
-
-
-def read_plain(path: Path) -> bytes:
-    """A regular file's content. A link may lead anywhere, and a pipe or a device would never end."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return file.read()
 
 
 def refuse_link(path: Path) -> None:
@@ -240,9 +262,3 @@ def sync_folder(folder: Path) -> None:
 
 def _sum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _as_disk_full(error: OSError, folder: Path) -> Exception:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"the disk is full: {folder} could not be written; earlier checkpoints are whole")
-    return error

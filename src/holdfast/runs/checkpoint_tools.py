@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError
 from holdfast.runs.checkpoint import BEST, BEST_WORST, Checkpoints, folder_bytes, verified
 from holdfast.runs.choose import load_checkpoint
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reading import in_short, read_stream
 
 STREAMS = ("metrics", "timing", "episodes", "events", "heartbeat", "resources", "workers")
@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
     text: str
 
 
-def inspect(run: Run, which: str) -> dict[str, Any]:
+def inspect(run: RunFolder, which: str) -> dict[str, Any]:
     """Everything about one checkpoint but the numbers in its arrays."""
     saved = load_checkpoint(run, which)
     arrays = {
@@ -40,7 +40,7 @@ def inspect(run: Run, which: str) -> dict[str, Any]:
     }
 
 
-def verify(run: Run) -> list[Verdict]:
+def verify(run: RunFolder) -> list[Verdict]:
     """Every checkpoint against its checksums, the pointers, and the streams."""
     checkpoints = Checkpoints(run.folder / "checkpoints", CheckpointConfig())
     found = [_whole(checkpoints, name) for name in checkpoints.names()]
@@ -58,7 +58,7 @@ def _whole(checkpoints: Checkpoints, name: str) -> Verdict:
     return Verdict(name, True, f"{sum(map(len, contents.values())):,} bytes in {len(contents)} files, as written")
 
 
-def _stream_verdict(run: Run, name: str) -> Verdict:
+def _stream_verdict(run: RunFolder, name: str) -> Verdict:
     found = read_stream(run.folder / f"{name}.jsonl")
     torn = ", the last one torn" if found.torn_last else ""
     if found.damaged:
@@ -66,7 +66,7 @@ def _stream_verdict(run: Run, name: str) -> Verdict:
     return Verdict(f"{name}.jsonl", True, f"{len(found.records)} lines{torn}")
 
 
-def prune(run: Run, keep: int | None, budget_mb: float | None, dry_run: bool) -> list[Verdict]:
+def prune(run: RunFolder, keep: int | None, budget_mb: float | None, dry_run: bool) -> list[Verdict]:
     """Remove what the configured (or given) limits do not keep; the newest and the best always stay."""
     limits = _limits(run)
     config = dataclasses.replace(
@@ -83,7 +83,7 @@ def prune(run: Run, keep: int | None, budget_mb: float | None, dry_run: bool) ->
     return [Verdict(name, True, f"{size:.2f} MB, {gone if name in doomed else 'kept'}") for name, size in sizes.items()]
 
 
-def _limits(run: Run) -> CheckpointConfig:
+def _limits(run: RunFolder) -> CheckpointConfig:
     """As the run was configured, without opening its world."""
     section = run.describe()["config"].get("checkpoint", {})
     known = {item.name for item in dataclasses.fields(CheckpointConfig)}

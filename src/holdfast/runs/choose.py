@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError, UnknownName, nearest
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError, UnknownName, nearest
 from holdfast.runs.checkpoint import BEST, BEST_WORST, Checkpoints, Saved
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 
 
-def load_checkpoint(run: Run, which: str) -> Saved:
+def load_checkpoint(run: RunFolder, which: str) -> Saved:
     """`latest`, `best`, `best-worst`, or an iteration's number."""
     checkpoints = Checkpoints(run.folder / "checkpoints", CheckpointConfig())
     if which == "latest":

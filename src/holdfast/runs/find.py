@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.config import CheckpointConfig
-from holdfast.errors import CheckpointError, HoldfastError, UnknownName
+from holdfast.config.sections import CheckpointConfig
+from holdfast.kit.errors import CheckpointError, HoldfastError, UnknownName
 from holdfast.runs.checkpoint import Checkpoints
-from holdfast.runs.folder import RUN_FILE, WHOLE, Run, is_locked
+from holdfast.runs.folder import RUN_FILE, WHOLE, RunFolder, is_locked
+from holdfast.runs.plain_files import is_plain
 from holdfast.runs.reading import read_lines
 
 MOST_RUNS = 10_000
@@ -22,7 +23,7 @@ MOST_RUNS = 10_000
 class Candidate(NamedTuple):
     """A run that the word fits, and why it cannot be resumed, if so."""
 
-    run: Run
+    run: RunFolder
     iteration: int
     saved_at: float  # of its newest whole checkpoint, seconds since 1970
     refused: str  # empty: it can be resumed
@@ -32,7 +33,7 @@ def run_folders(root: Path) -> Iterator[Path]:
     """Run folders at any depth, never through links; a run's own folders are not searched."""
     count = 0
     for place, folders, files in os.walk(root, followlinks=False):
-        if RUN_FILE in files:
+        if RUN_FILE in files and is_plain(Path(place) / RUN_FILE):
             yield Path(place)
             folders.clear()
             count += 1
@@ -40,13 +41,15 @@ def run_folders(root: Path) -> Iterator[Path]:
                 return
 
 
-def find_runs(word: str, root: str) -> list[Run]:
+def find_runs(word: str, root: str) -> list[RunFolder]:
     """Runs whose path below the root, preset or world has the word in it, oldest first."""
-    found = [Run(folder) for folder in run_folders(Path(root)) if _fits(Run(folder), word.lower(), Path(root))]
-    return sorted(found, key=lambda run: ((run.folder / RUN_FILE).stat().st_mtime, str(run.folder)))
+    found = [
+        RunFolder(folder) for folder in run_folders(Path(root)) if _fits(RunFolder(folder), word.lower(), Path(root))
+    ]
+    return sorted(found, key=lambda run: ((run.folder / RUN_FILE).lstat().st_mtime, str(run.folder)))
 
 
-def _fits(run: Run, word: str, root: Path) -> bool:
+def _fits(run: RunFolder, word: str, root: Path) -> bool:
     if word in str(run.folder.relative_to(root)).lower():
         return True
     try:
@@ -56,7 +59,7 @@ def _fits(run: Run, word: str, root: Path) -> bool:
         return False
 
 
-def run_to_resume(word: str, root: str) -> tuple[Run, list[str]]:
+def run_to_resume(word: str, root: str) -> tuple[RunFolder, list[str]]:
     """The run with the newest whole checkpoint among those that are neither finished nor in use, and the reasons."""
     candidates = [_candidate(run) for run in find_runs(word, root)]
     fit = sorted((one for one in candidates if not one.refused), key=lambda one: (one.saved_at, one.iteration))
@@ -70,7 +73,7 @@ def run_to_resume(word: str, root: str) -> tuple[Run, list[str]]:
     return chosen.run, [why, *others]
 
 
-def _candidate(run: Run) -> Candidate:
+def _candidate(run: RunFolder) -> Candidate:
     try:
         total = int(run.describe()["config"]["run"]["iterations"])
         if is_locked(run.folder):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from holdfast.config import CheckpointConfig, Config
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import CheckpointConfig, Config
+from holdfast.kit.errors import CheckpointError
 from holdfast.learner.learner import Learner, make_learners
 from holdfast.runs.checkpoint import BEST, Checkpoints
-from holdfast.runs.folder import RUN_FILE, Run
+from holdfast.runs.folder import RUN_FILE, RunFolder
 from holdfast.runs.reopen import config_of, load_learners
 from holdfast.runs.shelf import MOMENTS, take_down
 from holdfast.state import torch_generator
@@ -44,6 +44,6 @@ def check_first_weights(config: Config, spec: WorldSpec) -> None:
 def _learned(path: Path) -> dict[str, Learner]:
     if not (path / RUN_FILE).is_file():
         return take_down(path).learners
-    run = Run(path)
+    run = RunFolder(path)
     judged = Checkpoints(path / "checkpoints", CheckpointConfig()).pointed(BEST) is not None
     return load_learners(run, config_of(run), BEST if judged else "latest")[0]

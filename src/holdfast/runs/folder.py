@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -19,12 +20,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from holdfast import __version__
-from holdfast.config import Config, to_json
-from holdfast.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, nearest
+from holdfast.config.sections import Config, to_json
+from holdfast.kit.disk import writing
+from holdfast.kit.errors import ConfigError, RunExists, RunFolderError, RunLocked, UnknownName, nearest
 from holdfast.runs.checkpoint import refuse_link, write_synced
+from holdfast.runs.plain_files import is_own_folder, is_plain, read_json
+from holdfast.runs.streams import open_inside
 
 RUN_FILE = "run.json"
 WHOLE = ("finished", "solved", "converged", "unstable")  # how a run comes to an end by itself, as its last event says
+MOST_BYTES = 1 << 24  # of a description
+PARTS: dict[str, type] = {"config": dict, "versions": dict, "earlier_configs": list}
 PACKAGES = ("numpy", "numba", "torch", "gymnasium", "safetensors")
 
 
@@ -35,7 +41,7 @@ def safe_name(name: str) -> str:
     return name
 
 
-class Run:
+class RunFolder:
     """An open run folder, locked for writing."""
 
     def __init__(self, folder: Path) -> None:
@@ -47,16 +53,18 @@ class Run:
         return self.folder.name
 
     def lock(self) -> None:
-        refuse_link(self.folder / "lock")
-        file = (self.folder / "lock").open("a+")
+        path = self.folder / "lock"
+        with writing(path):
+            file = os.fdopen(open_inside(path), "a+", encoding="utf-8", errors="replace")
         if not _locked_soon(file):
             file.seek(0)
-            holder = file.read().strip() or "unknown"
+            holder = file.read(20).strip() or "unknown"
             file.close()
             raise RunLocked(f"run {self.name} is in use by process {holder}; wait for it or stop it first")
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        with writing(path):
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
         self._lock = file
 
     def unlock(self) -> None:
@@ -68,28 +76,33 @@ class Run:
         """The content of run.json."""
         path = self.folder / RUN_FILE
         try:
-            found = json.loads(path.read_text())
-        except (OSError, ValueError, RecursionError) as error:
+            found = read_json(path, MOST_BYTES)
+        except (OSError, ValueError) as error:
             raise RunFolderError(f"{path} cannot be read: {error}") from error
-        if not isinstance(found, dict) or "config" not in found:
+        if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
             raise RunFolderError(f"{path} is not a run description")
+        wrong = [name for name, kind in PARTS.items() if name in found and not isinstance(found[name], kind)]
+        if wrong:
+            raise RunFolderError(f"{path} is not a run description: {', '.join(wrong)} cannot be what it says")
         return found
 
     def write_description(self, description: dict[str, Any]) -> None:
         aside = self.folder / f".{RUN_FILE}"
-        aside.unlink(missing_ok=True)
-        write_synced(aside, json.dumps(description, indent=1).encode())
-        os.replace(aside, self.folder / RUN_FILE)
+        with writing(self.folder / RUN_FILE, "the one before it is whole"):
+            aside.unlink(missing_ok=True)
+            write_synced(aside, json.dumps(description, indent=1).encode())
+            os.replace(aside, self.folder / RUN_FILE)
 
     def write_json(self, place: str, content: Any) -> None:
         """One whole file below the run, replaced in one move."""
         path = self.folder / place
         refuse_link(path.parent)
-        path.parent.mkdir(exist_ok=True)
         aside = path.with_name(f".{path.name}")
-        aside.unlink(missing_ok=True)
-        write_synced(aside, json.dumps(content).encode())
-        os.replace(aside, path)
+        with writing(path):
+            path.parent.mkdir(exist_ok=True)
+            aside.unlink(missing_ok=True)
+            write_synced(aside, json.dumps(content).encode())
+            os.replace(aside, path)
 
 
 def _locked_soon(file: IO[str]) -> bool:
@@ -105,27 +118,37 @@ def _locked_soon(file: IO[str]) -> bool:
 
 def is_locked(folder: Path) -> bool:
     """Is a process of this machine writing to the run?"""
+    try:  # a pipe of this name must not make the reader wait
+        handle = os.open(folder / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
     try:
-        with (folder / "lock").open("r") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:
         return False
+    finally:
+        os.close(handle)
     return False
 
 
-def create_run(config: Config, preset: str, command: list[str]) -> Run:
+def create_run(config: Config, preset: str, command: list[str]) -> RunFolder:
     """A new folder for a new run: the name asked for, or the preset's name and the next free number."""
     root = Path(config.run.root)
     try:
         root.mkdir(parents=True, exist_ok=True)
         folder = _claim(root, config.run.name, preset)
-        run = Run(folder)
-        run.lock()
-        run.write_description(_description(config, preset, command))
     except OSError as error:
         raise RunFolderError(f"cannot make a run in {root}: {os.strerror(error.errno or errno.EIO)}") from error
+    run = RunFolder(folder)
+    try:
+        run.lock()
+        run.write_description(_description(config, preset, command))
+    except BaseException:  # a folder without its description would be no run, and in the way of the next one
+        run.unlock()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return run
 
 
@@ -135,6 +158,10 @@ def _claim(root: Path, wanted: str, preset: str) -> Path:
         try:
             folder.mkdir()
         except FileExistsError:
+            if not (folder / RUN_FILE).exists():
+                raise RunExists(
+                    f"{folder} exists and is no run: it has no {RUN_FILE}; remove it, or choose another --run.name"
+                ) from None
             raise RunExists(
                 f"run {wanted!r} exists in {root}; "
                 f"continue it with: holdfast resume {wanted}, or choose another --run.name"
@@ -187,22 +214,25 @@ def git_commit() -> str:
     return found.stdout.strip() if found.returncode == 0 else ""
 
 
-def find_run(name: str, root: str = "runs") -> Run:
+def find_run(name: str, root: str = "runs") -> RunFolder:
     """A run by its name below the root, or by its path."""
     for folder in (Path(root) / name, Path(name)):
-        if (folder / RUN_FILE).is_file():
-            return Run(folder)
+        if is_plain(folder / RUN_FILE):
+            return RunFolder(folder)
+    for folder in (Path(root) / name, Path(name)):
+        if folder.is_dir() and name not in ("", "."):
+            raise UnknownName(f"{folder} is no run: it has no {RUN_FILE}")
     known = [run.name for run in all_runs(root)]
     raise UnknownName(f"no run {name!r} in {root}/ and no run folder at {name}{nearest(name, known)}")
 
 
-def all_runs(root: str = "runs") -> list[Run]:
+def all_runs(root: str = "runs") -> list[RunFolder]:
     """The runs below a root, oldest first."""
     folder = Path(root)
     if not folder.is_dir():
         return []
-    found = [path for path in folder.iterdir() if (path / RUN_FILE).is_file()]
-    return [Run(path) for path in sorted(found, key=lambda path: (path / RUN_FILE).stat().st_mtime)]
+    found = [path for path in folder.iterdir() if is_own_folder(path) and is_plain(path / RUN_FILE)]
+    return [RunFolder(path) for path in sorted(found, key=lambda path: (path / RUN_FILE).lstat().st_mtime)]
 
 
 def command_line() -> list[str]:

@@ -7,10 +7,11 @@ its streams. A hint is given again only after a cool-down, which checkpoints kee
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.runs.hint_rules import RULES
+from holdfast.runs.hint_rules import RULES, Rule
 from holdfast.runs.history import Facts, History, Row
 from holdfast.runs.reading import read_lines
 
@@ -26,10 +27,10 @@ class Hint(NamedTuple):
     evidence: dict[str, Any]
 
 
-def hints_for(history: History) -> list[Hint]:
+def hints_for(history: History, rules: Sequence[Rule] = RULES) -> list[Hint]:
     """All that the rules say about the newest row."""
     found = []
-    for rule in RULES:
+    for rule in rules:
         for who, evidence in rule.look(history):
             text = f"{who}: {rule.advice}" if who else rule.advice
             found.append(Hint(f"{rule.name} {who}".strip(), text[:LONGEST], evidence))
@@ -39,8 +40,9 @@ def hints_for(history: History) -> list[Hint]:
 class Advisor:
     """Hints of a run as it goes on."""
 
-    def __init__(self, facts: Facts, cooldown: int, given: dict[str, int]) -> None:
+    def __init__(self, facts: Facts, cooldown: int, given: dict[str, int], further: Sequence[Rule] = ()) -> None:
         self.history = History(facts)
+        self.rules = (*RULES, *further)
         self.cooldown = cooldown
         self.given = dict(given)  # name of a hint: iteration at which it was last given
 
@@ -53,7 +55,7 @@ class Advisor:
 
     def advise(self, metrics: Row, timing: Row) -> list[Hint]:
         self.history.add(metrics, timing)
-        due = [hint for hint in hints_for(self.history) if self._is_due(hint.name)]
+        due = [hint for hint in hints_for(self.history, self.rules) if self._is_due(hint.name)]
         self.given |= {hint.name: self.history.iteration for hint in due}
         return due
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.worlds.api import WorldSpec
 from holdfast.worlds.spaces import Actions, Discrete, MultiDiscrete
 

@@ -15,11 +15,12 @@ from typing import NamedTuple, TypeVar
 import psutil
 import torch
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.learner.batch import make_batch
 from holdfast.learner.choices import as_chosen
 from holdfast.runs.errors import OutOfMemory
-from holdfast.runs.folder import Run
+from holdfast.runs.failing import is_out_of_memory
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import keep_changed_config
 from holdfast.runs.supervised import supervised
 from holdfast.worlds.api import Role
@@ -84,14 +85,6 @@ def on_rung(config: Config, rung: Rung) -> Config:
     )
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """NumPy and Python raise MemoryError; torch says it in words on the CPU and has a class of its own on a GPU."""
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
-        return True
-    text = str(error).lower()
-    return isinstance(error, RuntimeError) and ("can't allocate memory" in text or "out of memory" in text)
-
-
 def batch_bytes(rung: Rung, roles: Sequence[Role], core_size: int) -> int:
     """What the batches of a rung will take, without taking it."""
     with torch.device("meta"):
@@ -111,7 +104,7 @@ def roles_of(config: Config) -> tuple[Role, ...]:
 Go = Callable[[Config, list[str]], Outcome]
 
 
-def with_ladder(config: Config, run: Run, first: Go[Outcome], again: Go[Outcome]) -> Outcome:
+def with_ladder(config: Config, run: RunFolder, first: Go[Outcome], again: Go[Outcome]) -> Outcome:
     """Run `first`; whenever it is out of memory, `again` with the next rung. Without `memory.auto`, only `first`."""
     if not config.memory.auto:
         return first(config, [])

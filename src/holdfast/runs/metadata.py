@@ -9,10 +9,10 @@ import hashlib
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError
 from holdfast.learner.learner import Learner
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.heartbeat import utc
 from holdfast.state import State
 from holdfast.worlds.api import World
@@ -50,7 +50,9 @@ class Spent(NamedTuple):
     cpu_s: float
 
 
-def metadata(run: Run, config: Config, state: State, lineage: Lineage, spent: Spent, reason: str) -> dict[str, Any]:
+def metadata(
+    run: RunFolder, config: Config, state: State, lineage: Lineage, spent: Spent, reason: str
+) -> dict[str, Any]:
     """`reason`: interval, best, final or interrupt."""
     description = run.describe()
     return {

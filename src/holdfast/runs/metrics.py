@@ -6,12 +6,11 @@ seed decides, so that a resumed run's file equals an uninterrupted one's; clock 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from holdfast.errors import WorldError, nearest
+from holdfast.kit.errors import WorldError, nearest
 from holdfast.runs.board import Board
 from holdfast.runs.reading import read_lines
 from holdfast.runs.streams import Stream
+from holdfast.worlds.game import Metric
 
 __all__ = [
     "HEARTBEATS",
@@ -24,14 +23,6 @@ __all__ = [
     "known_names",
     "read_lines",
 ]
-
-
-class Metric(NamedTuple):
-    """One row of the table; `{role}` and `{column}` stand for the world's own names."""
-
-    name: str
-    unit: str
-    meaning: str
 
 
 METRICS = (
@@ -78,46 +69,6 @@ METRICS = (
     Metric("evaluation.{column}", "as the world says", "mean of a number over the evaluation episodes"),
 )
 
-SCHOOL_METRICS = (
-    Metric("evaluation.min_final", "share", "survivors of the worst episode"),
-    Metric("evaluation.worst10_final", "share", "survivors of the worst tenth of the episodes"),
-    Metric("evaluation.death_p10", "steps", "10th percentile of the steps fish lived"),
-    Metric("evaluation.early_100", "share", "fish dead before step 100"),
-    Metric("evaluation.step_one_ratio", "share", "fish dead in the first step"),
-    Metric("evaluation.avoidable_step_one_ratio", "share", "of those, beyond the ones that no action saves"),
-    Metric("evaluation.ceiling_avg", "share", "mean survivors if only doomed fish died"),
-    Metric("evaluation.ceiling_min", "share", "survivors of the worst episode if only doomed fish died"),
-    Metric("evaluation.worst_gap", "share", "most that an episode stays behind its own ceiling"),
-    Metric("curriculum.phase", "number", "phase of the schedule in force"),
-    Metric("curriculum.fish", "count", "fish of new training episodes"),
-    Metric("curriculum.density", "1", "density coefficient"),
-    Metric("curriculum.boost", "of top speed", "first speed of fish"),
-    Metric("curriculum.level", "number", "level of the gate"),
-    Metric("curriculum.phase_limit", "number", "last phase that the gate allows"),
-    Metric("curriculum.deals", "count", "episodes begun from the deck so far"),
-    Metric("curriculum.deck_remaining", "share", "of the deck not yet dealt"),
-)
-
-STAGE_METRICS = (
-    Metric("progress.distance_px", "px", "new ground of all lanes in this iteration"),
-    Metric("progress.positive_share", "share", "of lanes that made new ground in this iteration"),
-    Metric("progress.best_x", "px", "furthest point of the run"),
-    Metric("bootstrap.forced_left", "steps", "in which lanes will still be forced forward, of all lanes together"),
-    Metric("adaptive.average", "share", "of lanes with new ground, over the window: what decides"),
-    Metric("adaptive.ema", "share", "the same as a moving average that decides nothing"),
-    Metric("adaptive.guessed", "0 or 1", "whether the share had to be guessed from the distance"),
-    Metric("adaptive.distance_weight", "1", "pay for a pixel, as it lies in the world's lanes"),
-    Metric("adaptive.entropy", "1", "reward for undecided policies, as the update used it"),
-    Metric("adaptive.lr_scale", "1", "factor on the scheduled learning rate, as the optimiser used it"),
-    Metric("starts.share", "share", "of new episodes that begin along the level, not at its start"),
-    Metric("starts.clear_rate", "share", "cleared of the last fifty or so training episodes from the level's start"),
-    Metric("starts.moments", "count", "kept moments that episodes may begin from"),
-    Metric("starts.bins", "count", "bins of the level that hold a moment"),
-    Metric("starts.way_left", "share", "of the explored way that no episode has begun from (backward starts)"),
-    Metric("starts.agreement", "share", "chance of pressing what was pressed on the way around the frontier"),
-    Metric("starts.dealt", "count", "episodes begun along the level so far"),
-)
-
 DUEL_METRICS = (
     Metric("evaluation.gap", "share", "how far the two roles' shares of wins are apart"),
     Metric("duel.turn", "number", "turns begun"),
@@ -137,8 +88,6 @@ DUEL_METRICS = (
     Metric("rnd.{role}.error", "1", "of the predictor of sights, before this rollout"),
     Metric("rnd.{role}.loss", "1", "of the predictor of sights, while it learned"),
 )
-
-ALL_METRICS = (*METRICS, *SCHOOL_METRICS, *STAGE_METRICS, *DUEL_METRICS)
 
 TIMINGS = (
     Metric("elapsed_s", "s", "since this process began the loop"),

@@ -10,19 +10,22 @@ import faulthandler
 import os
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast.config import MetricsConfig
-from holdfast.curriculum.live import Tell
-from holdfast.errors import DiskFull
+from holdfast.config.sections import MetricsConfig
+from holdfast.curriculum.contract import Tell
+from holdfast.kit.closing import close_all
+from holdfast.kit.disk import writing
+from holdfast.kit.errors import HoldfastError
+from holdfast.kit.timing import Clock
 from holdfast.runs.heartbeat import Heart, Pulse
 from holdfast.runs.resources import Resources
 from holdfast.runs.slow_steps import SlowSteps
 from holdfast.runs.streams import Rotation, Stream, open_inside
 from holdfast.runs.traces import traces_folder, write_trace
-from holdfast.timing import Clock
 
 TICK_S = 0.5
 STEP = "world"  # the clock's name for a step of all lanes
@@ -42,6 +45,7 @@ class Monitor:
         self.streams = {name: Stream(folder / f"{name}.jsonl", rotation) for name in self._due_every()}
         self.due = dict.fromkeys(self.streams, 0.0)
         self._stop = threading.Event()
+        self._watched = False  # the thread was started and its timer is open
         self._thread = threading.Thread(target=self._run, name="holdfast-monitor", daemon=True)
 
     def _due_every(self) -> dict[str, float]:
@@ -51,20 +55,23 @@ class Monitor:
     def start(self) -> None:
         self.clock.observers[STEP] = self.step_took
         if self.streams:
-            self._open_timer()
+            with writing(self.folder / "traces"):
+                self._open_timer()
             self._thread.start()
+            self._watched = True
 
     def stop(self) -> None:
         """The last heartbeat says that the run ended on purpose."""
         self.clock.observers.pop(STEP, None)
         self._stop.set()
-        if self._thread.is_alive():
+        ends: list[Callable[[], object]] = [stream.close for stream in self.streams.values()]
+        if self._thread.is_alive() or self._watched:
             self._thread.join()
-            self._close_timer()
             if "heartbeat" in self.streams:
-                self._beat(time.perf_counter(), "ended")
-        for stream in self.streams.values():
-            stream.close()
+                ends.insert(0, lambda: self._beat(time.perf_counter(), "ended"))
+            ends.insert(0, self._close_timer)
+        self._watched = False
+        close_all(ends)
 
     # --- in the monitor's thread -------------------------------------------------------------------------------------
 
@@ -74,7 +81,7 @@ class Monitor:
             try:
                 self.look(time.perf_counter())
             except Exception as error:  # a thread has no one to raise to, and the run can go on without being watched
-                with suppress(OSError, DiskFull):
+                with suppress(OSError, HoldfastError):
                     self.event("monitor failed", error=type(error).__name__, text=str(error))
                 return
             if self._stop.wait(tick_s):
@@ -129,7 +136,7 @@ class Monitor:
         return max(self.config.stall_s, 2 * self.config.heartbeat_s)
 
     def _open_timer(self) -> None:
-        self._held = os.fdopen(open_inside(traces_folder(self.folder) / HELD), "w")
+        self._held = os.fdopen(open_inside(traces_folder(self.folder) / HELD), "w", encoding="utf-8")
 
     def _close_timer(self) -> None:
         faulthandler.cancel_dump_traceback_later()

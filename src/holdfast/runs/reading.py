@@ -6,13 +6,13 @@ that is not whole anywhere else means damage, and is told by its file and number
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from holdfast.runs.plain_files import is_plain, parse_json, read_plain
 from holdfast.runs.streams import parts_of
 
 TOLD = 3  # places of damage that are named; a foreign file may be damage from its first line to its last
@@ -37,8 +37,12 @@ def in_short(damaged: list[str]) -> str:
 def read_stream(path: Path) -> Lines:
     """All whole lines of a stream, with the parts that were packed away."""
     found = read_parts(path)
-    if path.is_file():
-        take(found, path.read_bytes(), path.name)
+    try:
+        take(found, read_plain(path), path.name)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        found.damaged.append(f"{path.name} ({error.strerror})")
     return found
 
 
@@ -91,8 +95,8 @@ def take(found: Lines, content: bytes, name: str, first_line: int = 1) -> int:
 
 def parsed(line: bytes) -> dict[str, Any] | None:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        record = parse_json(line)
+    except ValueError:
         return None
     return record if isinstance(record, dict) else None
 
@@ -111,7 +115,7 @@ class Follower:
     def look(self) -> Lines:
         """All lines so far. A file that was packed away, or cut back by a resume, is read from its beginning."""
         try:
-            if not self.path.is_file():  # a pipe of this name would wait for ever
+            if not is_plain(self.path):  # a pipe of this name would wait for ever, a link lead anywhere
                 raise FileNotFoundError
             with self.path.open("rb") as file:
                 self._read(file)

@@ -14,17 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError
+from holdfast.config.sections import Config
+from holdfast.kit.closing import close_all
+from holdfast.kit.errors import CheckpointError
+from holdfast.kit.timing import Clock
 from holdfast.runs.board import Board
 from holdfast.runs.heartbeat import Pulse, utc
 from holdfast.runs.hints import Advisor, Facts, Hint
-from holdfast.runs.metrics import ALL_METRICS, MetricsWriter, known_names
+from holdfast.runs.metrics import DUEL_METRICS, METRICS, MetricsWriter, known_names
 from holdfast.runs.monitor import Monitor
 from holdfast.runs.streams import Rotation, Stream, cut_back, end_of
 from holdfast.runs.tables import LATEST, write_rows
-from holdfast.timing import Clock
 from holdfast.worlds.api import Episodes, WorldSpec
+from holdfast.worlds.registry import game_of
 
 CUT_AT_RESUME = ("metrics.jsonl", "episodes.jsonl", "timing.jsonl")
 PARQUET_EVERY_S = 10.0  # writing one takes 5 ms
@@ -68,11 +70,14 @@ class Recorder:
         config = self.config.metrics
         wanted = [name for name in CUT_AT_RESUME if config.episodes or name != "episodes.jsonl"]
         self.kept |= {name: self._stream(name) for name in wanted}
-        names = known_names(ALL_METRICS, [role.name for role in spec.roles], list(spec.columns))
+        table = (*METRICS, *DUEL_METRICS, *game_of(self.config).metrics)
+        names = known_names(table, [role.name for role in spec.roles], list(spec.columns))
         board = Board(self.folder / "tensorboard", agent_steps + 1) if self.config.run.tensorboard else None
         self.metrics = MetricsWriter(self.kept["metrics.jsonl"], names, board)
         if config.hints:
-            self.advisor = Advisor(Facts.of(self.config, spec), config.hint_cooldown, advice)
+            further = game_of(self.config).hints
+            rules = further() if further is not None else ()
+            self.advisor = Advisor(Facts.of(self.config, spec), config.hint_cooldown, advice, rules)
             self.advisor.read(self.folder)
 
     def write(self, metrics: Row, timing: Row, episodes: Episodes | None) -> list[Hint]:
@@ -107,12 +112,10 @@ class Recorder:
         }
 
     def close(self) -> None:
-        self._write_parquet(float("inf"))
-        self.monitor.stop()
-        if self.metrics is not None:
-            self.metrics.close()
-        for stream in (*self.kept.values(), self.events):
-            stream.close()
+        """Close every stream, whatever the disk refuses on the way; the first refusal is raised at the end."""
+        streams = [stream.close for stream in (*self.kept.values(), self.events)]
+        metrics = [] if self.metrics is None else [self.metrics.close]
+        close_all([lambda: self._write_parquet(float("inf")), self.monitor.stop, *metrics, *streams])
 
 
 def cut_streams_back(folder: Path, positions: dict[str, int]) -> list[str]:

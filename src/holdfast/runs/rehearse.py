@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.runs.checkpoint import Saved, load
-from holdfast.runs.folder import Run, create_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metrics import read_lines
 
 LANES, STEPS, EPISODES, ITERATIONS = 8, 16, 6, 4
@@ -57,15 +57,11 @@ class Company(NamedTuple):
     """What a kind of run brings to its rehearsal."""
 
     shrink: Callable[[Config, Config], Config]  # the whole run's configuration and the general miniature of it
-    make: Callable[[Config, Run], Performance]
-    features: Callable[[Config, Run], list[Feature]]
+    prepare: Callable[[Any], None]  # injects into the parts of a run what makes features fire
+    features: Callable[[Config, RunFolder], list[Feature]]
 
 
-class Performance(Protocol):
-    """A run that can be played from the beginning, or from its newest checkpoint."""
-
-    def start(self) -> object: ...
-    def go_on(self) -> object: ...
+Play = Callable[[Config, RunFolder, Callable[[Any], None]], object]  # a run with its parts prepared
 
 
 def miniature(config: Config, folder: Path) -> Config:
@@ -94,23 +90,27 @@ def miniature(config: Config, folder: Path) -> Config:
     )
 
 
-def rehearse(config: Config, company: Company) -> Rehearsal:
-    """Run the miniature twice and look for every feature."""
+def rehearse(config: Config, company: Company, start: Play, go_on: Play) -> Rehearsal:
+    """Run the miniature twice, the second time from its middle, and look for every feature."""
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         mini = company.shrink(config, miniature(config, Path(folder)))
         run = create_run(mini, "rehearsal", ["rehearse"])
-        company.make(mini, run).start()
-        features = [*_common(mini, run), *company.features(mini, run), _resumed(mini, run, company)]
+        start(mini, run, company.prepare)
+        features = [
+            *_common(mini, run),
+            *company.features(mini, run),
+            _resumed(mini, run, lambda again: go_on(mini, again, company.prepare)),
+        ]
         run.unlock()
     return Rehearsal(tuple(features), time.perf_counter() - begun)
 
 
-def _saved(run: Run, iteration: int) -> Saved:
+def _saved(run: RunFolder, iteration: int) -> Saved:
     return load(run.folder / "checkpoints" / f"{iteration:06d}")
 
 
-def _common(mini: Config, run: Run) -> list[Feature]:
+def _common(mini: Config, run: RunFolder) -> list[Feature]:
     metrics = read_lines(run.folder / "metrics.jsonl")
     first, last = _saved(run, 1), _saved(run, len(metrics))
     weights = [name for name in last.arrays if name.endswith("/optimizer/parameters") and name in first.arrays]
@@ -147,15 +147,15 @@ def _restart(metrics: list[dict[str, Any]]) -> Feature:
     return Feature("learning rate begins anew", bool(rises), seen)
 
 
-def _resumed(mini: Config, run: Run, company: Company) -> Feature:
+def _resumed(mini: Config, run: RunFolder, go_on: Callable[[RunFolder], object]) -> Feature:
     """The same run, interrupted in the middle and resumed from its checkpoint."""
     last = len(read_lines(run.folder / "metrics.jsonl"))
     middle = last // 2
-    again = Run(run.folder.with_name("resumed"))
+    again = RunFolder(run.folder.with_name("resumed"))
     shutil.copytree(run.folder, again.folder)
     for number in range(middle + 1, last + 1):
         shutil.rmtree(again.folder / "checkpoints" / f"{number:06d}", ignore_errors=True)
-    company.make(mini, again).go_on()
+    go_on(again)
     whole, resumed = _saved(run, last), _saved(again, last)
     differ = [name for name, array in whole.arrays.items() if not np.array_equal(array, resumed.arrays[name])]
     differ += [] if whole.facts.get("curriculum") == resumed.facts.get("curriculum") else ["curriculum"]

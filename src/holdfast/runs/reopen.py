@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.config import Config, changes_learning, flat, to_json
-from holdfast.config_reading import from_json
-from holdfast.errors import ConfigError, nearest
+from holdfast.config.reading import from_json
+from holdfast.config.sections import Config, changes_learning, flat, to_json
+from holdfast.kit.errors import ConfigError, nearest
+from holdfast.kit.soundness import restoring
 from holdfast.learner.learner import Learner
 from holdfast.runs.checkpoint import Saved
 from holdfast.runs.choose import load_checkpoint
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.supervised import supervised
 from holdfast.state import fresh_learners, restore_learners
 from holdfast.worlds.registry import make_world
 
 
-def config_of(run: Run) -> Config:
+def config_of(run: RunFolder) -> Config:
     return from_json(run.describe()["config"], str(run.folder / "run.json"))[0]
 
 
@@ -29,7 +30,7 @@ class Reopened(NamedTuple):
     fresh_lanes: bool
 
 
-def config_to_resume(run: Run, arguments: list[str], allow_change: bool, relax: Sequence[str] = ()) -> Reopened:
+def config_to_resume(run: RunFolder, arguments: list[str], allow_change: bool, relax: Sequence[str] = ()) -> Reopened:
     """The saved configuration with overrides. Refuses what would change what is learned, unless it is named in `relax`
     or all changes are allowed; what the weights are made of can never change."""
     config, changed = from_json(run.describe()["config"], str(run.folder / "run.json"), arguments)
@@ -69,19 +70,20 @@ def _named(names: Sequence[str], config: Config) -> dict[str, frozenset[str]]:
     return found
 
 
-def keep_changed_config(run: Run, config: Config, notes: list[str]) -> None:
+def keep_changed_config(run: RunFolder, config: Config, notes: list[str]) -> None:
     """Write changed options to run.json, the earlier ones beside them."""
     description = run.describe()
     history = [*description.get("earlier_configs", []), description["config"]]
     run.write_description({**description, "config": to_json(config), "earlier_configs": history, "changes": notes})
 
 
-def load_learners(run: Run, config: Config, which: str) -> tuple[dict[str, Learner], Saved]:
+def load_learners(run: RunFolder, config: Config, which: str) -> tuple[dict[str, Learner], Saved]:
     """The policies of a checkpoint."""
     saved = load_checkpoint(run, which)
     with supervised(config) as supervisor:
         world = make_world(config.world_name, config.world, 1, seed=0, supervisor=supervisor)
         learners = fresh_learners(config, world)
         world.close()
-    restore_learners(learners, saved.arrays)
+    with restoring(saved.name):
+        restore_learners(learners, saved.arrays)
     return learners, saved

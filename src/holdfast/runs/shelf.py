@@ -15,10 +15,10 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from holdfast.config import Config, RunConfig, to_json
-from holdfast.config_reading import from_json
-from holdfast.disk import replace_file
-from holdfast.errors import CheckpointError
+from holdfast.config.reading import from_json
+from holdfast.config.sections import Config, RunConfig, to_json
+from holdfast.kit.disk import replace_file
+from holdfast.kit.errors import CheckpointError
 from holdfast.learner.learner import Learner
 from holdfast.runs.supervised import supervised
 from holdfast.state import below, fresh_learners

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from holdfast.runs.folder import WHOLE, Run, is_locked
+from holdfast.runs.folder import WHOLE, RunFolder, is_locked
 from holdfast.runs.reading import Follower
 from holdfast.runs.worker_story import worker_story
 
@@ -65,7 +65,7 @@ class Watcher:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        description = Run(folder).describe()
+        description = RunFolder(folder).describe()
         config = description["config"] if isinstance(description["config"], dict) else {}
         self.world = str(_table(config, "world").get("name", "unknown"))
         self.iterations = int(_number(_table(config, "run").get("iterations")) or 0)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from holdfast.kit.disk import writing
 from holdfast.runs.reading import read_stream
 
 LATEST, TABLE = "latest.parquet", "metrics.parquet"
@@ -20,11 +22,14 @@ def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: [row.get(name) for row in rows] for name in names}
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        pyarrow.parquet.write_table(pyarrow.table({name: _typed(column) for name, column in columns.items()}), aside)
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    table = pyarrow.table({name: _typed(column) for name, column in columns.items()})
+    with writing(path, "the metrics are whole in metrics.jsonl"):
+        try:
+            pyarrow.parquet.write_table(table, aside)
+            os.replace(aside, path)
+        finally:
+            with suppress(OSError):  # the first error is the one to tell
+                aside.unlink(missing_ok=True)
 
 
 def _typed(column: list[Any]) -> list[Any]:

@@ -1,1 +1,1 @@
-"""Two roles that learn against each other: leagues, health, curricula of levels, and results that can be certified."""
+"""Two roles that learn against each other: leagues, health, curricula of levels, and best-response tests."""

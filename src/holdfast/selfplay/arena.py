@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from holdfast.kit.rng import derive, uniform
+from holdfast.kit.soundness import refuse_misfits
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner
-from holdfast.rng import derive, uniform
-from holdfast.rollout.collect import Memory, make_memory
+from holdfast.rollout.collect import make_memory
+from holdfast.rollout.seat import Seat, below
 from holdfast.selfplay.cast import Cast, Player
-from holdfast.state import below
 from holdfast.worlds.api import Episodes, Situation, World
 
 MIX_STREAM = 0x313
@@ -84,15 +85,12 @@ class OneSided(World):
         self.inner.close()
 
 
-@dataclass
-class Arena:
-    """Where one role learns: a world, its opponents, what its learner carries along, and the batch that is filled."""
+@dataclass(kw_only=True)
+class Arena(Seat):
+    """Where one role learns: a seat whose world has opponents in it."""
 
     world: OneSided
-    learner: Learner
     cast: Cast | None  # none in an exercise, which needs no opponent
-    memory: Memory
-    batch: Batch
     is_first: bool  # the role that learns is the first one of the world
     mix_key: int
     mixed: np.ndarray  # [N] bool: the episode that goes on is at the level before
@@ -101,10 +99,19 @@ class Arena:
     mix: float = 0.0
     levels: tuple[np.ndarray, np.ndarray] | None = None  # rows of the clock's level: current and before
     ended: list[Outcome] = field(default_factory=list)
+    promised: tuple[list[dict[str, Any] | None], Any] | None = None  # players of a checkpoint, and where they are kept
 
     @property
     def role(self) -> str:
-        return self.learner.role.name
+        return next(iter(self.learners))
+
+    @property
+    def learner(self) -> Learner:
+        return self.learners[self.role]
+
+    @property
+    def batch(self) -> Batch:
+        return self.batches[self.role]
 
     # --- opponents and levels of coming episodes ---------------------------------------------------------------------
 
@@ -200,22 +207,23 @@ class Arena:
     # --- saving ------------------------------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, np.ndarray]:
-        found = {f"world/{name}": array for name, array in self.world.arrays().items()}
-        found["memory/hidden"] = self.memory.hidden[self.role].numpy()
-        found["memory/starts"] = self.memory.starts[self.role].numpy()
-        found |= {"mixed": self.mixed, "mixed_next": self.mixed_next, "short": self.short}
+        found = {**super().arrays(), "mixed": self.mixed, "mixed_next": self.mixed_next, "short": self.short}
         if self.cast is not None:
             found |= {f"cast/{name}": array for name, array in self.cast.arrays().items()}
         return found
 
-    def restore(self, arrays: Mapping[str, np.ndarray], players: list[dict[str, Any] | None], vault: Any) -> list[str]:
-        self.memory.hidden[self.role] = torch.from_numpy(np.array(arrays["memory/hidden"]))
-        self.memory.starts[self.role] = torch.from_numpy(np.array(arrays["memory/starts"]))
+    def meet(self, players: list[dict[str, Any] | None], vault: Any) -> None:
+        """Who plays here in the checkpoint that is restored next."""
+        self.promised = (players, vault)
+
+    def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
+        mine = {name: array for name, array in self.arrays().items() if not name.startswith("world/")}
+        refuse_misfits(f"arena of {self.role}", mine, arrays)
         for name in ("mixed", "mixed_next", "short"):
             getattr(self, name)[...] = arrays[name]
-        if self.cast is not None:
-            self.cast.restore(below(arrays, "cast/"), players, vault)
-        return self.world.restore(below(arrays, "world/"))
+        if self.cast is not None and self.promised is not None:
+            self.cast.restore(below(arrays, "cast/"), *self.promised)
+        return super().restore(arrays)
 
 
 def make_arena(
@@ -224,16 +232,20 @@ def make_arena(
     make_opponent: Callable[[], Learner] | None,
     steps: int,
     generator: torch.Generator,
+    actions: torch.Generator | None = None,
 ) -> Arena:
     """An arena whose world has begun; without opponents for an exercise."""
     cast = None if make_opponent is None else Cast(inner, make_opponent)
     world = OneSided(inner, learner.role.name, cast, generator)
+    name = learner.role.name
     arena = Arena(
         world=world,
-        learner=learner,
+        learners={name: learner},
+        memory=make_memory({name: learner}, inner.lanes),
+        batches={name: make_batch(learner.role, inner.lanes, steps, learner.policy.core_size)},
+        actions=generator if actions is None else actions,
+        is_counted=make_opponent is not None,
         cast=cast,
-        memory=make_memory({learner.role.name: learner}, inner.lanes),
-        batch=make_batch(learner.role, inner.lanes, steps, learner.policy.core_size),
         is_first=inner.spec.roles[0].name == learner.role.name,
         mix_key=int(derive(np.uint64(inner.seed), np.uint64(MIX_STREAM))),
         mixed=np.zeros(inner.lanes, np.bool_),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from holdfast.worlds.api import World, random_policy
 
 

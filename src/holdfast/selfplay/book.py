@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_origin, get_type_hints
 
-from holdfast.curriculum.levels import Standing
 from holdfast.selfplay.health import Pulse
 from holdfast.selfplay.league import Pool
+from holdfast.selfplay.levels import Standing
 from holdfast.selfplay.rollback import Ring, Tally
 from holdfast.selfplay.rota import Rota
 
@@ -119,14 +120,25 @@ def _without(table: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
 
 
 def revived(kind: Any, value: Any) -> Any:
-    """A value of this type from what `dataclasses.asdict` and JSON made of it."""
-    if value is None:
-        return None
+    """A value of this type from what `dataclasses.asdict` and JSON made of it; TypeError or ValueError for others."""
     if get_origin(kind) is types.UnionType:
+        if value is None and type(None) in get_args(kind):
+            return None
         return revived(next(part for part in get_args(kind) if part is not type(None)), value)
     if get_origin(kind) is list:
-        return [revived(get_args(kind)[0], item) for item in value]
+        return [revived(get_args(kind)[0], item) for item in _of_type(list, value)]
     if dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
-        return kind(**{name: revived(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+        return kind(**{name: revived(hints[name], item) for name, item in _of_type(dict, value).items()})  # type: ignore[operator]
+    if kind is float:
+        number = float(_of_type((int, float), value))
+        if not math.isfinite(number):
+            raise ValueError(f"{number} is no finite number")
+        return value
+    return _of_type(kind, value) if kind in (int, bool, str) else value
+
+
+def _of_type(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{value!r:.40} is not of type {kind}")
     return value

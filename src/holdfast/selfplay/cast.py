@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from holdfast.kit.errors import CheckpointError
+from holdfast.kit.soundness import refuse_outside
 from holdfast.learner.learner import Learner
 from holdfast.rollout.act import as_rows
 from holdfast.selfplay.stack import Deal, Stack
@@ -190,6 +192,10 @@ class Cast:
         return {"playing": self.playing, "promised": self.promised, "hidden": self.hidden.numpy()}
 
     def restore(self, arrays: Mapping[str, np.ndarray], players: list[dict[str, Any] | None], vault: Any) -> None:
+        if len(players) not in (0, PLACES):
+            raise CheckpointError(f"{len(players)} saved players for {PLACES} places")
+        for name in ("playing", "promised"):  # lanes' places among the players
+            refuse_outside(f"place of a lane's player ({name})", arrays[name], 0, PLACES - 1)
         self.playing[...] = arrays["playing"]
         self.promised[...] = arrays["promised"]
         self.hidden = torch.from_numpy(np.array(arrays["hidden"]))

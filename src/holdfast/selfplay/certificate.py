@@ -11,8 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from holdfast.config import Config
-from holdfast.intervals import newcombe, wilson
+from holdfast.config.sections import Config
+from holdfast.kit.intervals import newcombe, wilson
+from holdfast.selfplay.arena import below
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.cast import Player
 from holdfast.selfplay.ladder import Ladder
@@ -20,7 +21,6 @@ from holdfast.selfplay.matches import Arrays, Contender
 from holdfast.selfplay.power import SLACK, planted, scratch_against_script
 from holdfast.selfplay.response import CHALLENGER, Found, Gain, Setting, challenge, measure, nothing
 from holdfast.selfplay.rota import FIRST, SECOND, other
-from holdfast.state import below
 from holdfast.worlds.api import WorldSpec
 
 FROZEN = Player("newest", "frozen")

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.errors import CheckpointError, ConfigError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import CheckpointError, ConfigError
 from holdfast.rollout.evaluate import evaluation_keys
+from holdfast.rollout.seat import below
 from holdfast.runs.checkpoint import Saved
+from holdfast.runs.renew import renewed
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.judging import make_ground, panel_names
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Contender, frozen, play_matches, script, wins_of_first
 from holdfast.selfplay.ratings import circular_share, ratings, restricted_gap, solve
-from holdfast.selfplay.state import BOOK
 from holdfast.selfplay.vault import Vault
-from holdfast.state import below
 from holdfast.worlds.registry import make_world
 
 CROSSPLAY_SEEDS = 5  # block of evaluation seeds
@@ -35,11 +34,13 @@ class Gallery(NamedTuple):
 
 def read_book(saved: Saved) -> tuple[Book, Vault]:
     """What a checkpoint of self-play remembers, and its frozen policies, each checked against its hash."""
-    if BOOK not in saved.arrays:
+    arrays, facts = renewed(saved.arrays, saved.facts)
+    kept = facts.get("curriculum", {}).get("book")
+    if kept is None:
         raise CheckpointError(f"checkpoint {saved.name} is not one of self-play: train with duel.mode first")
     vault = Vault()
-    vault.restore(below(saved.arrays, "vault/"))
-    return Book.from_json(json.loads(saved.arrays[BOOK].tobytes())["book"]), vault
+    vault.restore(below(arrays, "curriculum/vault/"))
+    return Book.from_json(kept), vault
 
 
 def gallery_of(run_name: str, saved: Saved) -> Gallery:

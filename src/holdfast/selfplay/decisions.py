@@ -7,33 +7,32 @@ from __future__ import annotations
 
 import torch
 
-from holdfast.curriculum.levels import LevelDecision, decide_level, is_plateau
-from holdfast.curriculum.live import Tell
-from holdfast.rollout.collect import collect
+from holdfast.curriculum.contract import Tell
+from holdfast.kit.timing import Clock
+from holdfast.learner.learner import Learner
 from holdfast.selfplay.book import Milestone
 from holdfast.selfplay.judging import BALANCE, Judgement, best_of
 from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.levels import LevelDecision, decide_level, is_plateau
+from holdfast.selfplay.pair import IMPORTANCE, Pair
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
 from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
-from holdfast.selfplay.side import Side
-from holdfast.selfplay.state import IMPORTANCE, DuelState
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
-from holdfast.timing import Clock
 
 MILESTONES = 8  # kept per role
 RIVALS = 3  # milestones of the first role that a warm start is judged against
 CANDIDATE_STREAK = 2
 
 
-def decide(state: DuelState, ladder: Ladder, found: Judgement, clock: Clock, event: Tell) -> str:
+def decide(pair: Pair, ladder: Ladder, found: Judgement, clock: Clock, event: Tell) -> str:
     """Take an evaluation into the book and act on it; `advance`, `regress`, `candidate` or `hold`."""
-    book, config = state.book, state.config
-    book.gap, book.evaluated_at = found.gap, state.counts.iteration
-    _keep_milestones(state, found)
+    book, config = pair.book, pair.config
+    book.gap, book.evaluated_at = found.gap, pair.counts.iteration
+    _keep_milestones(pair, found)
     if HOPELESS_LOW < found.rate < HOPELESS_HIGH:
         book.tally.since_healthy = 0
-    _recover_collapsed(state, found, event)
+    _recover_collapsed(pair, found, event)
     decision = LevelDecision("hold", "no levels", ())
     if ladder.levels:
         panel = found.panel_rates()
@@ -43,61 +42,62 @@ def decide(state: DuelState, ladder: Ladder, found: Judgement, clock: Clock, eve
         book.standing.panels = [*book.standing.panels, found.panel_rates()][-4:]
     verdict: str = decision.event
     if decision.event == "regress":
-        _move(state, ladder, found.level - 1, event, decision)
-        _restore_best(state, event)
+        _move(pair, ladder, found.level - 1, event, decision)
+        _restore_best(pair, event)
     elif decision.event == "advance":
-        _advance(state, ladder, decision, clock, event)
-    elif found.level == ladder.top and _is_candidate(state, ladder, found, event):
+        _advance(pair, ladder, decision, clock, event)
+    elif found.level == ladder.top and _is_candidate(pair, ladder, found, event):
         verdict = "candidate"
-    for rule in after_evaluation(config.duel, book.rota, found.rate, state.counts.agent_steps):
+    for rule in after_evaluation(config.duel, book.rota, found.rate, pair.counts.agent_steps):
         event(rule, rate=found.rate, rota=book.rota.__dict__)
     return verdict
 
 
-def _keep_milestones(state: DuelState, found: Judgement) -> None:
+def _keep_milestones(pair: Pair, found: Judgement) -> None:
     rates = (found.rate, 1.0 - found.rate)
-    for number, side_book in enumerate(state.book.sides):
-        made = Milestone(found.hashes[number], side_book.steps, state.counts.iteration, found.level, rates[number])
+    for number, side_book in enumerate(pair.book.sides):
+        made = Milestone(found.hashes[number], side_book.steps, pair.counts.iteration, found.level, rates[number])
         side_book.milestones = [*side_book.milestones, made][-MILESTONES:]
 
 
-def _recover_collapsed(state: DuelState, found: Judgement, event: Tell) -> None:
-    health = state.config.health
+def _recover_collapsed(pair: Pair, found: Judgement, event: Tell) -> None:
+    health = pair.config.health
     if health.collapse_threshold <= 0.0:
         return
     for number, rate in ((FIRST, found.rate), (SECOND, 1.0 - found.rate)):
-        side_book = state.book.sides[number]
+        side_book = pair.book.sides[number]
         side_book.collapses = side_book.collapses + 1 if rate < health.collapse_threshold else 0
-        best = best_at_level(state, number, found.level)
+        best = best_at_level(pair, number, found.level)
         if side_book.collapses < health.collapse_streak or best is None:
             continue
-        state.vault.thaw(best, state.sides[number])
+        pair.vault.thaw(best, pair.learners[number])
         side_book.collapses = 0
         side_book.rollbacks += 1
-        state.book.tally.in_run += 1
+        pair.book.tally.in_run += 1
         side_book.pulse.clear()
-        event("collapse", role=state.sides[number].name, rate=rate, threshold=health.collapse_threshold, policy=best)
+        event("collapse", role=pair.roles[number], rate=rate, threshold=health.collapse_threshold, policy=best)
 
 
 # --- levels -----------------------------------------------------------------------------------------------------------
 
 
-def _advance(state: DuelState, ladder: Ladder, decision: LevelDecision, clock: Clock, event: Tell) -> None:
+def _advance(pair: Pair, ladder: Ladder, decision: LevelDecision, clock: Clock, event: Tell) -> None:
     """Hold what mattered at the old level, move, start warm, let the evader learn first."""
-    duel, book = state.config.duel, state.book
-    for side in state.sides:
-        if side.anchor is not None:
-            take_importance(state, side.number, clock)
-            event("ewc", role=side.name, importance=float(side.anchor.fisher.sum()), level=book.standing.level)
-    _move(state, ladder, book.standing.level + 1, event, decision)
+    duel, book = pair.config.duel, pair.book
+    for number, learner in enumerate(pair.learners):
+        if learner.anchor is not None:
+            take_importance(pair, number, clock)
+            importance = float(learner.anchor.fisher.sum())
+            event("ewc", role=pair.roles[number], importance=importance, level=book.standing.level)
+    _move(pair, ladder, book.standing.level + 1, event, decision)
     if duel.warm_start:
-        _warm_start(state, ladder, event)
+        _warm_start(pair, ladder, event)
     if duel.evader_first:
         book.rota.forced = SECOND
 
 
-def _move(state: DuelState, ladder: Ladder, level: int, event: Tell, decision: LevelDecision) -> None:
-    book = state.book
+def _move(pair: Pair, ladder: Ladder, level: int, event: Tell, decision: LevelDecision) -> None:
+    book = pair.book
     before = book.standing.level
     book.standing.move_to(level)
     book.candidate_streak = 0
@@ -114,63 +114,65 @@ def _move(state: DuelState, ladder: Ladder, level: int, event: Tell, decision: L
     )
 
 
-def _restore_best(state: DuelState, event: Tell) -> None:
+def _restore_best(pair: Pair, event: Tell) -> None:
     """After a regress both roles go on from their best milestones of the level they return to."""
-    level = state.book.standing.level
-    for side in state.sides:
-        best = best_at_level(state, side.number, level)
+    level = pair.book.standing.level
+    for number, learner in enumerate(pair.learners):
+        best = best_at_level(pair, number, level)
         if best is not None:
-            _thaw_but_hold(state, best, side)
-        event("restored", role=side.name, policy=best, level=level)
+            _thaw_but_hold(pair, best, learner)
+        event("restored", role=pair.roles[number], policy=best, level=level)
 
 
-def _thaw_but_hold(state: DuelState, policy: str, side: Side) -> None:
+def _thaw_but_hold(pair: Pair, policy: str, learner: Learner) -> None:
     """Take back a milestone's weights; what importance has been measured since then is not forgotten with it."""
-    held = None if side.anchor is None else {name: array.copy() for name, array in side.anchor.arrays().items()}
-    state.vault.thaw(policy, side)
-    if side.anchor is not None and held is not None:
-        side.anchor.restore(held)
+    anchor = learner.anchor
+    held = None if anchor is None else {name: array.copy() for name, array in anchor.arrays().items()}
+    pair.vault.thaw(policy, learner)
+    if anchor is not None and held is not None:
+        anchor.restore(held)
 
 
-def _warm_start(state: DuelState, ladder: Ladder, event: Tell) -> None:
+def _warm_start(pair: Pair, ladder: Ladder, event: Tell) -> None:
     """The second role goes on from the milestone that does best at the new level, optimiser and all."""
-    book = state.book
+    book = pair.book
     mine = list({milestone.hash: milestone for milestone in book.sides[SECOND].milestones}.values())
     rivals = book.sides[FIRST].milestones[-RIVALS:]
-    candidates = [(milestone.hash, state.vault.take(milestone.hash)) for milestone in mine]
-    against = [(rival.hash, state.vault.take(rival.hash)) for rival in {m.hash: m for m in rivals}.values()]
-    best, scores = best_of(state.config, ladder, book.standing.level, candidates, against)
-    _thaw_but_hold(state, mine[best].hash, state.sides[SECOND])
+    candidates = [(milestone.hash, pair.vault.take(milestone.hash)) for milestone in mine]
+    against = [(rival.hash, pair.vault.take(rival.hash)) for rival in {m.hash: m for m in rivals}.values()]
+    best, scores = best_of(pair.config, ladder, book.standing.level, candidates, against)
+    _thaw_but_hold(pair, mine[best].hash, pair.learners[SECOND])
     book.warm_next = True
     event("warm_start", policy=mine[best].hash, scores={m.hash: score for m, score in zip(mine, scores, strict=True)})
 
 
-def take_importance(state: DuelState, number: int, clock: Clock) -> None:
+def take_importance(pair: Pair, number: int, clock: Clock) -> None:
     """Measure importance on a fresh rollout at the level that is left, against the usual opponents."""
-    side, arena = state.sides[number], state.arenas[number]
-    assert side.anchor is not None
+    learner, arena = pair.learners[number], pair.arenas[number]
+    anchor = learner.anchor
+    assert anchor is not None
     if arena.cast is not None and not arena.cast.hashes() and not any(arena.cast.players):
         return  # the role has not played yet
-    collect(arena.world, {side.name: side.learner}, {side.name: arena.batch}, arena.memory, state.actions, clock)
+    arena.collect(clock, None)
     arena.take_outcomes()
-    batch, wanted = arena.batch, state.config.ewc.samples
-    generator = torch_generator(state.config.run.seed, IMPORTANCE + 1000 * state.counts.iteration)
-    if side.learner.policy.core is not None:  # only at the first step is a row's memory known
+    batch, wanted = arena.batch, pair.config.ewc.samples
+    generator = torch_generator(pair.config.run.seed, IMPORTANCE + 1000 * pair.counts.iteration)
+    if learner.policy.core is not None:  # only at the first step is a row's memory known
         rows = batch.valid[0].nonzero()[:wanted, 0]
-        side.anchor.take(batch.obs[0][rows], batch.hidden[rows], batch.starts[0][rows], generator)
+        anchor.take(batch.obs[0][rows], batch.hidden[rows], batch.starts[0][rows], generator)
         return
     steps = batch.valid.flatten().nonzero()[:, 0]
     rows = steps[torch.randperm(len(steps), generator=generator)[:wanted]]
     hidden = batch.hidden[rows % batch.rows]
-    side.anchor.take(batch.obs.flatten(0, 1)[rows], hidden, batch.starts.flatten()[rows], generator)
+    anchor.take(batch.obs.flatten(0, 1)[rows], hidden, batch.starts.flatten()[rows], generator)
 
 
 # --- convergence ------------------------------------------------------------------------------------------------------
 
 
-def _is_candidate(state: DuelState, ladder: Ladder, found: Judgement, event: Tell) -> bool:
+def _is_candidate(pair: Pair, ladder: Ladder, found: Judgement, event: Tell) -> bool:
     """At the top level, balanced or unchanging, twice in a row, without an alarm."""
-    book, spec = state.book, ladder.spec
+    book, spec = pair.book, ladder.spec
     roles = (spec.roles[0].name, spec.roles[1].name)
     reasons = alarms(found.probes, roles, book.standing.rates)
     balanced, plateau = found.answers[BALANCE.name].verdict == "yes", is_plateau(book.standing)

@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.errors import ConfigError
-from holdfast.rng import derive
+from holdfast.config.sections import Config
+from holdfast.kit.errors import ConfigError
+from holdfast.kit.rng import derive
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from holdfast.intervals import wilson
+from holdfast.kit.intervals import wilson
 from holdfast.selfplay.settings import HealthConfig
 
 WAS_WELL = 0.10  # a role that won more often than this has something to lose

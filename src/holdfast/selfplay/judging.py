@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.curriculum.levels import questions as level_questions
-from holdfast.intervals import wilson
+from holdfast.config.sections import Config
+from holdfast.kit.intervals import wilson
 from holdfast.rollout.evaluate import DURING_RUN, evaluation_keys
 from holdfast.selfplay.cast import Player, scripts_of
 from holdfast.selfplay.ladder import Ladder
+from holdfast.selfplay.levels import questions as level_questions
 from holdfast.selfplay.matches import Arrays, Contender, Ground, frozen, play_matches, script, wins_of_first
 from holdfast.selfplay.probes import Probe, probe
+from holdfast.selfplay.role_learner import spare_maker
 from holdfast.selfplay.sequential import Evidence, Question, ask, looks_up_to
-from holdfast.selfplay.side import spare_maker
 from holdfast.worlds.api import Episodes, World, WorldSpec
 from holdfast.worlds.registry import make_world
 
@@ -26,6 +26,7 @@ PANEL_DUELS = 128
 CHOICE_DUELS = 32  # of a candidate with each opponent, when an earlier policy is chosen
 FEW = 4  # this part of them comes first
 IDLE = ("still",)
+KEYS = ("lane", "key", "terminated")  # what a table of episodes says beside the world's own columns
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,20 @@ class Judgement:
     def gap(self) -> float:
         """How far the two shares of wins are apart; says nothing about what a better opponent would do."""
         return abs(2.0 * self.rate - 1.0)
+
+    @property
+    def row(self) -> dict[str, float | int]:
+        """What is logged of it."""
+        low, high = wilson(self.wins, self.duels)
+        columns = [name for name in self.episodes.columns if name not in KEYS]
+        return {
+            "evaluation.score": self.rate,
+            "evaluation.score_low": low,
+            "evaluation.score_high": high,
+            "evaluation.score_worst": 0.0 if self.wins < self.duels else 1.0,
+            "evaluation.gap": self.gap,
+            **{f"evaluation.{name}": float(self.episodes[name].mean()) for name in columns},
+        }
 
     def panel_rates(self) -> list[float]:
         return [wins / duels for wins, duels in self.panel.values()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.curriculum.levels import Level, levels
-from holdfast.errors import ConfigError
+from holdfast.config.sections import Config
+from holdfast.kit.errors import ConfigError
+from holdfast.selfplay.levels import Level, levels
 from holdfast.selfplay.rota import full_sight
 from holdfast.worlds.api import Plan, WorldSpec
 

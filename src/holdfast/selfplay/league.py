@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.rng import derive, uniform
+from holdfast.kit.rng import derive, uniform
 from holdfast.selfplay.settings import LeagueConfig
 
 RESERVOIR_STREAM, DRAW_STREAM = 1, 2

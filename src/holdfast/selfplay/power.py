@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.intervals import newcombe
+from holdfast.kit.intervals import newcombe
 from holdfast.selfplay.blindness import Blind
 from holdfast.selfplay.matches import Arrays, Contender, script
 from holdfast.selfplay.response import CHALLENGER, Found, Gain, Setting, challenge, measure

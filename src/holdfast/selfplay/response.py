@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.config import Config, LearnerConfig
-from holdfast.intervals import wilson
+from holdfast.config.sections import Config, LearnerConfig
+from holdfast.kit.intervals import wilson
+from holdfast.kit.rng import derive
+from holdfast.kit.timing import Clock
 from holdfast.learner.learner import Learner
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
-from holdfast.rng import derive
 from holdfast.rollout.collect import collect
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.selfplay.arena import Arena, make_arena
@@ -27,11 +28,10 @@ from holdfast.selfplay.cast import Player
 from holdfast.selfplay.judging import make_ground
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays, Contender, play_matches, wins_of_first
+from holdfast.selfplay.role_learner import spare_maker
 from holdfast.selfplay.rota import FIRST, other
-from holdfast.selfplay.side import spare_maker
 from holdfast.selfplay.vault import arrays_of, put_into
 from holdfast.state import ACTIONS, SHUFFLE, WEIGHTS, torch_generator
-from holdfast.timing import Clock
 from holdfast.worlds.registry import make_world
 
 SELECTION, MEASURE = 3, 4  # blocks of evaluation seeds

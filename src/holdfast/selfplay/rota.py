@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from holdfast.selfplay.settings import DuelConfig
 
 FIRST, SECOND = 0, 1  # numbers of the two roles

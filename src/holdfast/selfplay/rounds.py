@@ -8,86 +8,92 @@ one that was found wanting need not be mended, or not more often than `response.
 
 from __future__ import annotations
 
-from holdfast.curriculum.levels import Standing
-from holdfast.curriculum.live import Tell
+from holdfast.curriculum.contract import Tell
 from holdfast.learner.learner import Learner
 from holdfast.selfplay.health import Pulse
+from holdfast.selfplay.levels import Standing
+from holdfast.selfplay.pair import Pair
 from holdfast.selfplay.response import Found, Response
 from holdfast.selfplay.rollback import Ring
 from holdfast.selfplay.schedule import planned_finish, together_again
-from holdfast.selfplay.side import Side
-from holdfast.selfplay.state import DuelState, keep_in_ring
 from holdfast.selfplay.vault import arrays_of, put_into
 from holdfast.state import torch_generator
 
 FIRST_WEIGHTS = 15  # purpose of the generators that draw those of a round anew
 
 
-def begin_round(state: DuelState, is_outdone: bool) -> bool:
+def begin_round(pair: Pair, is_outdone: bool) -> bool:
     """What follows has the schedules of a whole run from other weights (true), or those of its end once more.
 
     A pair that no challenger outdid, but an alarm or its challengers' weakness kept from passing, has nothing to learn
     from its test.
     """
-    book, config = state.book, state.config
+    book, config = pair.book, pair.config
     book.rounds += 1
     if config.response.anew and (book.mended >= config.response.mends or not is_outdone):
-        book.shift, book.mended = state.counts.iteration, 0
-        _begin_anew(state, config.levels.start_level)
+        book.shift, book.mended = pair.counts.iteration, 0
+        _begin_anew(pair, config.levels.start_level)
         return True
-    book.shift = state.counts.iteration - (planned_finish(config) - together_again(config))
+    book.shift = pair.counts.iteration - (planned_finish(config) - together_again(config))
     book.mended += 1
-    _learn_together(state)
+    _learn_together(pair)
     return False
 
 
-def _begin_anew(state: DuelState, level: int) -> None:
+def _begin_anew(pair: Pair, level: int) -> None:
     """Both roles have other weights, other duels and no past, at a level."""
-    book = state.book
-    for number, (side, side_book) in enumerate(zip(state.sides, book.sides, strict=True)):
-        _reborn(state, side)
+    book = pair.book
+    for number, side_book in enumerate(book.sides):
+        _reborn(pair, number)
         side_book.pulse, side_book.ring = Pulse(), Ring()
         side_book.born_at, side_book.inherited, side_book.collapses = side_book.steps, 0, 0
         side_book.restart_next, side_book.is_stuck = True, False
-        keep_in_ring(state, number, is_turn_start=True)
-    _learn_together(state)
+        pair.keep_in_ring(number, is_turn_start=True)
+    _learn_together(pair)
     book.standing = Standing(level)
     book.candidate_streak = 0
 
 
-def _learn_together(state: DuelState) -> None:
+def _learn_together(pair: Pair) -> None:
     """Also where the first role had learned alone."""
-    state.book.finish_at, state.book.has_finished = None, False
+    pair.book.finish_at, pair.book.has_finished = None, False
 
 
-def _reborn(state: DuelState, side: Side) -> None:
+def _reborn(pair: Pair, number: int) -> None:
     """With weights that no other round began with."""
-    config, role = state.config, state.world.spec.roles[side.number]
-    generator = torch_generator(config.run.seed, FIRST_WEIGHTS + 1000 * state.book.rounds + 100 * side.number)
-    put_into(side.learner, arrays_of(Learner(role, config.policy, config.learner, generator, config.rollout.threads)))
+    config, role = pair.config, pair.spec.roles[number]
+    generator = torch_generator(config.run.seed, FIRST_WEIGHTS + 1000 * pair.book.rounds + 100 * number)
+    born = Learner(role, config.policy, config.learner, generator, config.rollout.threads)
+    put_into(pair.learners[number], arrays_of(born))
 
 
-def inherit(state: DuelState, found: Found, event: Tell) -> None:
+def inherit(pair: Pair, found: Found, event: Tell) -> None:
     """A role goes on as its challenger, whose learning counts as its own: the next ones have to learn as long."""
     role = found.response.role
-    side, book = state.sides[role], state.book.sides[role]
-    put_into(side.learner, found.response.arrays)
+    book = pair.book.sides[role]
+    put_into(pair.learners[role], found.response.arrays)
     book.inherited += found.response.steps - (book.own_steps if found.response.start == "scratch" else 0)
     book.pulse, book.ring, book.is_stuck = Pulse(), Ring(), False
-    keep_in_ring(state, role, is_turn_start=True)  # what it was before was outdone: nothing to go back to
+    pair.keep_in_ring(role, is_turn_start=True)  # what it was before was outdone: nothing to go back to
     rate = found.wins / found.duels
-    event("heir", role=side.name, policy=state.vault.freeze(side), start=found.response.start, rate=rate)
+    event(
+        "heir",
+        role=pair.roles[role],
+        policy=pair.vault.freeze(pair.learners[role]),
+        start=found.response.start,
+        rate=rate,
+    )
 
 
-def join_pool(state: DuelState, found: Response, event: Tell) -> None:
+def join_pool(pair: Pair, found: Response, event: Tell) -> None:
     """A challenger is met by the other role from now on."""
-    side_book = state.book.sides[found.role]
-    policy = state.vault.keep(found.arrays)
-    left = side_book.pool.admit(policy, side_book.steps, state.config.league)
+    side_book = pair.book.sides[found.role]
+    policy = pair.vault.keep(found.arrays)
+    left = side_book.pool.admit(policy, side_book.steps, pair.config.league)
     gained = {
         "steps": found.steps,
         "before": found.history[0].rate,
         "after": max(gain.rate for gain in found.history),
     }
     gone = None if left is None else left.hash
-    event("challenged", role=state.sides[found.role].name, policy=policy, left=gone, **gained)
+    event("challenged", role=pair.roles[found.role], policy=policy, left=gone, **gained)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.selfplay.book import Book
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from holdfast.intervals import wilson
+from holdfast.kit.intervals import wilson
 
 Z_FIVE_LOOKS = 2.413
 FIRST_LOOK = 256

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from holdfast.options import option
+from holdfast.config.options import option
 
 Roles = Literal["first", "second", "both"]
 TURNS = ("duel.mode", ("turns",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from holdfast.selfplay.rota import read_schedule
 from holdfast.worlds.api import WorldSpec
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from holdfast.compiled import announced, use_threads
+from holdfast.kit.aligned import aligned
+from holdfast.kit.compiled import announced, use_threads
 from holdfast.learner.batch import array
 from holdfast.learner.fused import Fused
 from holdfast.learner.fused_kernels import TILE, transpose_weights
@@ -23,7 +24,6 @@ from holdfast.learner.normalize import EPSILON
 from holdfast.rollout.act import seen_copy
 from holdfast.selfplay import stack_kernels
 from holdfast.selfplay.vault import put_into
-from holdfast.worlds.memory import aligned
 
 BLOCK = 32
 Tensor = torch.Tensor

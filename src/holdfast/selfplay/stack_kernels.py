@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.compiled import contracted, contracted_parallel, prange
+from holdfast.kit.compiled import contracted, contracted_parallel, prange
 from holdfast.learner.fused_kernels import TILE, block, forward_tile
 
 

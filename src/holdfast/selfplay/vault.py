@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from holdfast.errors import CheckpointError
+from holdfast.kit.errors import CheckpointError
+from holdfast.kit.soundness import strange_numbers
 
 LETTERS = 16  # of the hash; collisions of 64 bits do not happen by chance
 
@@ -47,7 +48,9 @@ def put_into(learner: Parted, arrays: Mapping[str, np.ndarray]) -> None:
     """Make the learner what the arrays say: weights, optimiser, normalisers."""
     for part_name, part in learner.parts().items():
         prefix = f"{part_name}/"
-        part.restore({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
+        saved = {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+        if saved:  # a learner of another kind has no such part
+            part.restore(saved)
 
 
 @dataclass
@@ -86,13 +89,18 @@ class Vault:
         keep = set(wanted)
         self.kept = {name: arrays for name, arrays in self.kept.items() if name in keep}
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """For a checkpoint."""
-        return {f"{name}/{key}": array for name, arrays in self.kept.items() for key, array in arrays.items()}
+    def arrays(self, wanted: Iterable[str]) -> dict[str, np.ndarray]:
+        """For a checkpoint, those that are wanted."""
+        chosen = set(wanted)
+        kept = {name: arrays for name, arrays in self.kept.items() if name in chosen}
+        return {f"{name}/{key}": array for name, arrays in kept.items() for key, array in arrays.items()}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.kept = {}
         for path, array in arrays.items():
+            problems = strange_numbers(path, array)
+            if problems:
+                raise CheckpointError(f"the saved frozen policy {problems[0]}")
             name, _, key = path.partition("/")
             copy = np.array(array)
             copy.setflags(write=False)

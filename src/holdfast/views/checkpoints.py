@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import ConfigError, UnknownName
+from holdfast.kit.errors import ConfigError, UnknownName
 from holdfast.runs.backfill import Backfill
 from holdfast.runs.checkpoint_tools import Verdict, inspect, prune, verify
 from holdfast.runs.folder import find_run

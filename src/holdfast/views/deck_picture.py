@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from holdfast.curriculum.deck_files import Deck
-from holdfast.errors import ConfigError, RunFolderError
+from holdfast.kit.errors import ConfigError, RunFolderError
 from holdfast.worlds.api import World
 
 MOST = 16  # situations in one picture

@@ -4,70 +4,33 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from holdfast.config import Config
 from holdfast.curriculum.deck_errors import DeckError
-from holdfast.curriculum.deck_files import Deck, Source, check_deck, distinct_items, read_deck
-from holdfast.errors import ConfigError
+from holdfast.curriculum.deck_files import Deck, check_deck, distinct_items, read_deck
+from holdfast.kit.errors import ConfigError
 from holdfast.worlds.api import World
-from holdfast.worlds.registry import OURS, make_world, world_class
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import game_of, make_world, own_game, world_class
 
-EPISODES_PER_WORST = 5  # as in the harvest of a run: the worst 4 of 20
 BAR = 32
 
 
 def harvest_deck(arguments: argparse.Namespace) -> int:
     """Play a run's policy on seeds of its own and write the worst moments to a deck."""
-    from holdfast.curriculum.harvest import BY_HAND, HarvestRule, harvest, harvest_keys, write_harvest
-    from holdfast.learner.fingerprint import fingerprint
-    from holdfast.rollout.act import PolicyActor
     from holdfast.runs.folder import find_run
-    from holdfast.runs.reopen import config_of, load_learners
+    from holdfast.runs.reopen import config_of
 
     run = find_run(arguments.run, arguments.root)
     config = config_of(run)
-    settings = _harvest_settings(config, arguments)
-    which = arguments.checkpoint or ("best" if (run.folder / "checkpoints" / "best").exists() else "latest")
-    learners, saved = load_learners(run, config, which)
-    source = Source(run.name, int(saved.name), fingerprint(learners))
-    rule = HarvestRule(arguments.episodes or EPISODES_PER_WORST * arguments.worst, arguments.worst)
-    keys = harvest_keys(config.evaluation.seed, BY_HAND, rule.episodes)
-    found = harvest(settings, lambda world: PolicyActor(learners), keys, rule, threads=config.rollout.threads)
-    path = write_harvest(Path(arguments.output), settings, found, source, arguments.slow)
-    if path is None:
-        raise DeckError(
-            f"nothing to keep: none of the {rule.worst} worst of {rule.episodes} episodes has a moment with "
-            f"{rule.least_avoidable} avoidable deaths ahead; no deck was written"
-        )
-    print(f"deck: {path} ({len(found.moments)} situations), {path.with_suffix('.json')}")
+    harvest = game_of(config).harvest_deck
+    if harvest is None:
+        raise ConfigError([f"deck harvest: run {arguments.run} plays {config.world_name}, which has no harvest"])
+    harvest(arguments, run, config)
     return 0
-
-
-def _harvest_settings(config: Config, arguments: argparse.Namespace) -> Any:
-    problems = []
-    if config.world_name != "fish":
-        problems.append(f"deck harvest: run {arguments.run} plays {config.world_name}; only fish have a harvest")
-    for name in ("worst", "episodes"):
-        value = getattr(arguments, name)
-        if value is not None and value < 1:
-            problems.append(f"--{name} {value}: must be at least 1")
-    if arguments.episodes is not None and arguments.episodes < arguments.worst:
-        problems.append(f"--episodes {arguments.episodes}: fewer than the {arguments.worst} worst to take from them")
-    if not 0.0 < arguments.slow <= 10.0:
-        problems.append(f"--slow {arguments.slow:g}: must be above 0 and at most 10")
-    if Path(arguments.output).suffix == ".json":
-        problems.append(f"-o {arguments.output}: .json is the ending of its light twin; use .deck or .npz")
-    if arguments.fish is not None and arguments.fish < 1:
-        problems.append(f"--fish {arguments.fish}: must be at least 1")
-    if problems:
-        raise ConfigError(problems)
-    settings = config.evaluation_world
-    return settings if arguments.fish is None else replace(settings, fish=arguments.fish)
 
 
 def show_deck(arguments: argparse.Namespace) -> int:
@@ -99,13 +62,15 @@ def _world_of(deck: Deck, lanes: int | None = None) -> World | None:
 
 def deck_facts(deck: Deck) -> dict[str, Any]:
     """Everything that `deck show` tells, whichever form the deck has."""
-    from holdfast.worlds.fish.decks import velocity_facts
-
     facts: dict[str, Any] = {"path": str(deck.path), "form": "light" if deck.light else "full", "world": deck.world}
     facts |= {"items": len(deck), "note": deck.note}
     if deck.situations is None:
         assert deck.velocities is not None
-        return facts | {"distinct": len(np.unique(deck.velocities, axis=0))} | velocity_facts(deck.velocities)
+        return (
+            facts
+            | {"distinct": len(np.unique(deck.velocities, axis=0))}
+            | (tell(deck.velocities) if (tell := own_game(deck.world).velocity_facts) is not None else {})
+        )
     world = _world_of(deck, lanes=1)
     assert world is not None
     facts |= {"distinct": distinct_items(deck.situations), "world_version": deck.situations.version}

@@ -6,20 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from holdfast.config import SECTIONS
-from holdfast.options import OptionInfo, kind_name, options_of
-from holdfast.presets import presets, read_toml
-from holdfast.runs.metrics import (
-    DUEL_METRICS,
-    HEARTBEATS,
-    METRICS,
-    RESOURCES,
-    SCHOOL_METRICS,
-    STAGE_METRICS,
-    TIMINGS,
-    Metric,
-)
-from holdfast.worlds.registry import OURS, world_class
+from holdfast.config.options import OptionInfo, kind_name, options_of
+from holdfast.config.presets import presets, read_toml
+from holdfast.config.sections import SECTIONS
+from holdfast.runs.metrics import DUEL_METRICS, HEARTBEATS, METRICS, RESOURCES, TIMINGS, Metric
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import own_game, world_class
 
 MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
 
@@ -38,6 +30,7 @@ def config_page() -> str:
     for name in [*OURS, "gym:..."]:
         settings = world_class("gym:any" if name == "gym:..." else name).Settings
         parts.append(_section("world", settings, title=f"`[world]` for `{name}`"))
+        parts += [_section(section, kind) for section, kind in own_game(name).sections.items()]
     parts.append(_presets())
     return "\n\n".join(parts) + "\n"
 
@@ -88,10 +81,7 @@ def metrics_page() -> str:
                 "run's file equals an uninterrupted one's byte for byte. `{role}` and `{column}` stand for the "
                 "world's own names.",
                 _metric_table(METRICS),
-                "A school of fish adds these:",
-                _metric_table(SCHOOL_METRICS),
-                "A game of stages adds these:",
-                _metric_table(STAGE_METRICS),
+                *_of_games(),
                 "Runs of self-play add these.",
                 _metric_table(DUEL_METRICS),
                 "`timing.jsonl` has the clock times of the same iterations.",
@@ -106,6 +96,15 @@ def metrics_page() -> str:
     )
 
 
+def _of_games() -> list[str]:
+    """A table for each game that has metrics of its own."""
+    parts = []
+    for name in OURS:
+        if own_game(name).metrics:
+            parts += [f"World `{name}` adds these:", _metric_table(own_game(name).metrics)]
+    return parts
+
+
 def _metric_table(table: tuple[Metric, ...]) -> str:
     rows = [f"| `{metric.name}` | {metric.unit} | {metric.meaning} |" for metric in table]
     return "\n".join(["| name | unit | meaning |", "|---|---|---|", *rows])
@@ -116,7 +115,7 @@ PAGES = {"config.md": config_page, "metrics.md": metrics_page}
 
 def write_pages(folder: Path) -> None:
     for name, page in PAGES.items():
-        (folder / name).write_text(page())
+        (folder / name).write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from holdfast.config_reading import load_config
-from holdfast.errors import HoldfastError, UnknownName
+from holdfast.config.reading import load_config
+from holdfast.kit.errors import HoldfastError, UnknownName
 from holdfast.worlds.check import Proof, check_world
-from holdfast.worlds.registry import OURS
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import own_game
 
 
 def doctor(world: str | None, options: list[str], as_json: bool) -> int:
@@ -28,7 +28,7 @@ def doctor(world: str | None, options: list[str], as_json: bool) -> int:
 
 def doctor_nes(roms: str | None, as_json: bool) -> int:
     """The console's own proofs, and public test programs where a folder of them is given."""
-    from holdfast.worlds.nes.doctor import doctor as nes_checks
+    from holdfast.nes.doctor import doctor as nes_checks
 
     folder = None if roms is None else Path(roms)
     if folder is not None and not folder.is_dir():
@@ -36,20 +36,11 @@ def doctor_nes(roms: str | None, as_json: bool) -> int:
     return _told([Proof(check.name, check.passed, check.detail) for check in nes_checks(folder)], as_json)
 
 
-def doctor_mario(rom: str, as_json: bool) -> int:
-    """The game on the real console; on the project's own cartridge where no ROM is found."""
-    from holdfast.worlds.mario.doctor import doctor as mario_proofs
-    from holdfast.worlds.mario.errors import RomNotFound
-    from holdfast.worlds.mario.rom import OWN, VARIABLE, find_rom
-
-    try:
-        find_rom(rom)
-    except RomNotFound as error:
-        if rom or os.environ.get(VARIABLE):
-            raise
-        print(f"note: {error}\nnote: proving on the project's own cartridge instead", file=sys.stderr)
-        rom = OWN
-    return _told(mario_proofs(rom, threads=len(os.sched_getaffinity(0))), as_json)
+def doctor_game(name: str, rom: str, as_json: bool) -> int:
+    """What a game proves of itself."""
+    proofs = own_game(name).proofs
+    assert proofs is not None
+    return _told(proofs(rom), as_json)
 
 
 def _told(proofs: Iterable[Proof], as_json: bool) -> int:
@@ -69,8 +60,7 @@ def _told(proofs: Iterable[Proof], as_json: bool) -> int:
 
 def _world_proofs(name: str, options: list[str]) -> list[Proof]:
     """Options are written as for `train`: --world.key value."""
-    if name == "mario" and not options:
-        options = ["--world.rom", "own"]  # needs no ROM, and plain Python runs it fast; `doctor mario` is for the game
+    options = options or list(own_game(name).proof_options)
     config, explicit = load_config(name, options)
     chosen = {key.removeprefix("world."): key for key in explicit if key.startswith("world.")}
     return check_world(config.world_name, {short: getattr(config.world, short) for short in chosen})
@@ -90,8 +80,8 @@ def _versions() -> Proof:
 
 
 def _cache() -> Proof:
-    from holdfast import rng
-    from holdfast.compiled import cache_folder
+    from holdfast.kit import rng
+    from holdfast.kit.compiled import cache_folder
 
     return Proof("kernel cache", True, str(cache_folder(Path(rng.__file__).resolve())))
 

@@ -13,11 +13,11 @@ from typing import IO, Any
 
 import numpy as np
 
-from holdfast.errors import ConfigError, MissingPackage, nearest
-from holdfast.intervals import wilson
+from holdfast.kit.errors import ConfigError, MissingPackage, nearest
+from holdfast.kit.intervals import wilson
 from holdfast.worlds.workers.drills import FAULTS, PLACES, Drilled, drill
 from holdfast.worlds.workers.settings import WorkerSettings
-from holdfast.worlds.workers.trials import BACKENDS, PHASES, Trial, missing, trials
+from holdfast.worlds.workers.trials import PHASES, Trial, backends, missing, trials
 
 DRILLS = "drills"
 HEAD = f"{'backend':<9}{'success':>10}{'95 % interval':>16}" + "".join(f"{phase + ' s':>16}" for phase in PHASES)
@@ -36,7 +36,7 @@ def doctor_backends(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(arguments: argparse.Namespace) -> list[str]:
-    known = [*BACKENDS, DRILLS]
+    known = [*backends(), DRILLS]
     names = [name.strip() for name in arguments.only.split(",") if name.strip()] or known
     numbers = {"--trials": arguments.trials, "--lanes": arguments.lanes, "--steps": arguments.steps}
     numbers["--parallel"] = arguments.parallel
@@ -69,7 +69,7 @@ def _done(arguments: argparse.Namespace) -> list[Trial]:
     if not arguments.rows:
         raise ConfigError(["--resume goes on with the trials of a file: name it with --rows"])
     try:
-        lines = Path(arguments.rows).read_text().splitlines() if Path(arguments.rows).exists() else []
+        lines = Path(arguments.rows).read_text(encoding="utf-8").splitlines() if Path(arguments.rows).exists() else []
         found = [Trial(**json.loads(line)) for line in lines]
     except (OSError, ValueError, TypeError) as error:
         raise ConfigError([f"--rows {arguments.rows} cannot be resumed: {error}"]) from error
@@ -97,7 +97,9 @@ def _tried(
             print(f"{name} trial {trial.trial} failed in {trial.phase}: {trial.error}", file=sys.stderr)
     row = summary_of(done)
     if not arguments.json:
-        print(HEAD if name == next(iter(BACKENDS)) or arguments.only else "", line_of(name, row), sep="\n", flush=True)
+        print(
+            HEAD if name == next(iter(backends())) or arguments.only else "", line_of(name, row), sep="\n", flush=True
+        )
     return row
 
 

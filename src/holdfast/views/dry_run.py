@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from holdfast.config import Config, to_json
+from holdfast.config.sections import Config, to_json
 from holdfast.learner.batch import make_batch
 from holdfast.learner.choices import as_chosen
 from holdfast.learner.policy import Policy

@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.config import Config
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.config.sections import Config
 from holdfast.curriculum.feasible import require_gate
 from holdfast.curriculum.findings import Finding, Report
 from holdfast.curriculum.gate_changes import change_gate
@@ -19,8 +19,8 @@ from holdfast.curriculum.gate_check import check_gate
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.curriculum.record import Record, read_records
 from holdfast.curriculum.whatif import Timeline, replay, short
-from holdfast.errors import ConfigError, RunFolderError
-from holdfast.runs.folder import Run
+from holdfast.kit.errors import ConfigError, RunFolderError
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import config_of
 from holdfast.views.dry_run import spec_of
 
@@ -63,7 +63,7 @@ def _lines(finding: Finding) -> str:
     return text
 
 
-def gate_what_if(run: Run, assignments: list[str], as_json: bool) -> int:
+def gate_what_if(run: RunFolder, assignments: list[str], as_json: bool) -> int:
     """The recorded evaluations of a run under a changed gate."""
     records = recorded(run)
     before = config_of(run).gate
@@ -77,7 +77,7 @@ def gate_what_if(run: Run, assignments: list[str], as_json: bool) -> int:
     return 0
 
 
-def recorded(run: Run) -> tuple[Record, ...]:
+def recorded(run: RunFolder) -> tuple[Record, ...]:
     path = run.folder / DECISIONS
     if not path.exists():
         raise RunFolderError(f"run {run.name} has no {DECISIONS}: its gate never decided anything")

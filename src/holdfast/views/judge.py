@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.config import Config
-from holdfast.errors import ConfigError, UnknownName, nearest
+from holdfast.config.sections import Config
+from holdfast.kit.errors import ConfigError, UnknownName, nearest
 from holdfast.learner.learner import Learner
 from holdfast.rollout.act import PolicyActor
 from holdfast.rollout.evaluate import HELD_OUT, Evaluation, Summary, evaluation_keys, play_yardsticks, summary
-from holdfast.runs.folder import Run, find_run
+from holdfast.runs.folder import RunFolder, find_run
 from holdfast.runs.reopen import config_of, load_learners
 from holdfast.runs.shelf import ENDING, Shelved, on_shelf, shelves, take_down
 from holdfast.runs.supervised import supervised
 from holdfast.state import ACTIONS, torch_generator
 from holdfast.worlds.api import Act, Plan, World
-from holdfast.worlds.registry import make_world
+from holdfast.worlds.registry import game_of, make_world
 from holdfast.worlds.workers.supervisor import Supervisor
 
 
@@ -39,7 +39,7 @@ class Kept(NamedTuple):
     """A policy that exists: of a run, or from the shelf of those that came with the sources."""
 
     config: Config
-    run: Run | None
+    run: RunFolder | None
     load: Callable[[str], dict[str, Learner]]  # by checkpoint
     media: Path
 
@@ -115,9 +115,10 @@ def film(kept: Kept, wanted: Film) -> Path:
 def _filmed_settings(config: Config, stage: str | None) -> Any:
     if stage is None:
         return config.evaluation_world
-    if config.world_name != "mario":
-        raise ConfigError([f"--stage {stage}: only the world mario has stages, this run is of {config.world_name}"])
-    return dataclasses.replace(config.evaluation_world, stages=stage)
+    one_stage = game_of(config).one_stage
+    if one_stage is None:
+        raise ConfigError([f"--stage {stage}: world {config.world_name}, which this run is of, has no stages"])
+    return one_stage(config.evaluation_world, stage)
 
 
 def planned(config: Config, world: World, level: str) -> Plan:
@@ -149,8 +150,8 @@ def _captioned(world: World, act: Act) -> Act:
 
 def film_rom(rom: str | None, inputs: str | None, video: str | None) -> Path:
     """A NES program played by a script of inputs, as a video file."""
+    from holdfast.nes.play import FRAMES_PER_S, play
     from holdfast.views.video import write_video
-    from holdfast.worlds.nes.play import FRAMES_PER_S, play
 
     missing = [word for word, given in (("FILE", rom), ("--inputs", inputs), ("--video", video)) if given is None]
     if rom is None or inputs is None or video is None:

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from holdfast.config_checks import check_against_world
-from holdfast.config_reading import load_config
-from holdfast.rehearsals import rehearse_run
+from holdfast.config.checks import check_against_world
+from holdfast.config.reading import load_config
+from holdfast.rehearsal import rehearse_run
 from holdfast.views.dry_run import spec_of
 from holdfast.views.terminal import Quiet
 

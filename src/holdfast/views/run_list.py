@@ -6,11 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import HoldfastError
+from rich.text import Text
+
+from holdfast.kit.errors import HoldfastError
 from holdfast.runs.find import find_runs
-from holdfast.runs.folder import WHOLE, Run, all_runs, is_locked
+from holdfast.runs.folder import WHOLE, RunFolder, all_runs, is_locked
 from holdfast.runs.reading import read_lines
 from holdfast.runs.snapshot import planned_iterations
+from holdfast.views.words import visible
 
 
 def status_of(folder: Path) -> str:
@@ -23,7 +26,7 @@ def status_of(folder: Path) -> str:
     return "killed" if ended[-1] in ("started", "resumed") else ended[-1]
 
 
-def describe(run: Run) -> dict[str, Any]:
+def describe(run: RunFolder) -> dict[str, Any]:
     try:
         config = run.describe()["config"]
         world, total = config["world"]["name"], config["run"]["iterations"]
@@ -62,10 +65,15 @@ def list_runs(root: str, as_json: bool, word: str | None = None) -> int:
     table = Table("run", "world", "status", "iteration", "agent-steps", "last score", "best score")
     for row in found:
         if "world" not in row:
-            table.add_row(row["run"], "", row["status"], "", "", "", "")
+            table.add_row(_cell(row["run"]), "", row["status"], "", "", "", "")
             continue
         scores = ["" if row[key] is None else f"{row[key]:.4g}" for key in ("last_score", "best_score")]
         of = f"{row['iteration']}/{row['iterations']}"
-        table.add_row(row["run"], row["world"], row["status"], of, f"{row['agent_steps']:,}", *scores)
+        table.add_row(_cell(row["run"]), _cell(row["world"]), row["status"], of, f"{row['agent_steps']:,}", *scores)
     Console().print(table)
     return 0
+
+
+def _cell(text: object) -> Text:
+    """As it is: neither markup nor escape sequences of a foreign file do anything."""
+    return Text(visible(text))

@@ -9,8 +9,8 @@ from dataclasses import replace
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.errors import ConfigError, UnknownName, nearest
-from holdfast.runs.folder import Run
+from holdfast.kit.errors import ConfigError, UnknownName, nearest
+from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import config_of, load_checkpoint
 from holdfast.selfplay.certificate import case_of, certify
 from holdfast.selfplay.crossplay import crossplay, draw_matrix, gallery_of, read_book
@@ -20,7 +20,7 @@ from holdfast.views.dry_run import spec_of
 
 
 def exploit(
-    run: Run, role: str, checkpoint: str, steps: int | None, duels: int | None, power: bool, as_json: bool
+    run: RunFolder, role: str, checkpoint: str, steps: int | None, duels: int | None, power: bool, as_json: bool
 ) -> int:
     """Challengers learn against the frozen pair; 0 whatever they find, since a gap is a result and not a failure."""
     config = config_of(run)
@@ -51,7 +51,7 @@ def exploit(
     return 0
 
 
-def show_crossplay(runs: list[Run], duels: int, as_json: bool) -> int:
+def show_crossplay(runs: list[RunFolder], duels: int, as_json: bool) -> int:
     """The matrix over the milestones of all these runs, of one world."""
     config = config_of(runs[0])
     others = [run.name for run in runs[1:] if config_of(run).world != config.world]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -11,14 +13,14 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from holdfast.config import Config
+from holdfast.config.sections import Config
 from holdfast.rollout.evaluate import Summary
-from holdfast.runs.folder import Run
+from holdfast.runs.folder import RunFolder
+from holdfast.runs.watch import DuelProgress, Result
+from holdfast.runs.watch import Progress as LoopProgress
 from holdfast.state import State
 from holdfast.views.certificate import print_response
-from holdfast.views.words import duel_line, key_numbers, shares_line, wins_of
-from holdfast.watch import DuelProgress, Result
-from holdfast.watch import Progress as LoopProgress
+from holdfast.views.words import duel_line, key_numbers, shares_line, visible, wins_of
 
 
 def make_watch(quiet: bool, stream: Any = None) -> Quiet | Plain | LiveView:
@@ -31,17 +33,17 @@ def make_watch(quiet: bool, stream: Any = None) -> Quiet | Plain | LiveView:
 class Quiet:
     """Says nothing while the run goes on."""
 
-    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None:
+    def started(self, config: Config, run: RunFolder, state: State, notes: list[str]) -> None:
         for note in notes:
             print(f"note: {note}", file=sys.stderr, flush=True)
 
     def iteration(self, progress: LoopProgress) -> None: ...
     def evaluated(self, iteration: int, scores: dict[str, Summary]) -> None: ...
     def decided(self, kind: str, iteration: int, facts: Mapping[str, Any]) -> None: ...
-    def finished(self, run: Run, result: Result) -> None: ...
+    def finished(self, run: RunFolder, result: Result) -> None: ...
 
 
-def opening(config: Config, run: Run, state: State) -> list[str]:
+def opening(config: Config, run: RunFolder, state: State) -> list[str]:
     parameters = {role: sum(p.numel() for p in one.policy.parameters()) for role, one in state.learners.items()}
     sizes = ", ".join(f"{role} {count:,} parameters" for role, count in parameters.items())
     begun = state.counts.iteration
@@ -72,7 +74,8 @@ def decision_line(kind: str, iteration: int, facts: Mapping[str, Any]) -> str:
         return f"gate {iteration}: {decision['event']}, level {decision['level']['after']}; {decision['because']}"
     if kind == "phase":
         before, after = facts["before"], facts["after"]
-        return f"phase {after['phase']} from iteration {iteration + 1}: {before['fish']} -> {after['fish']} fish"
+        changed = [f"{name} {before[name]:g} -> {after[name]:g}" for name in after if after[name] != before.get(name)]
+        return f"phase {after['phase']} from iteration {iteration + 1}: {', '.join(changed)}"
     return f"{kind} {iteration}: " + ", ".join(f"{name} {value}" for name, value in facts.items() if value is not None)
 
 
@@ -88,6 +91,13 @@ def gate_line(outcome: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
+def silence(stream: Any) -> None:
+    """What is written to this stream from now on goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
 class Plain:
     """One flushed line per event; iterations at most every few seconds."""
 
@@ -99,9 +109,16 @@ class Plain:
         self.total = 0
 
     def say(self, text: str) -> None:
-        print(text, file=self.stream, flush=True)
+        self.write("\n".join(visible(line) for line in text.split("\n")) + "\n")
 
-    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None:
+    def write(self, text: str) -> None:
+        """A reader that goes away, such as `head`, does not end a run: it goes on in silence."""
+        try:
+            print(text, end="", file=self.stream, flush=True)
+        except BrokenPipeError:
+            silence(self.stream)
+
+    def started(self, config: Config, run: RunFolder, state: State, notes: list[str]) -> None:
         self.total = config.run.iterations
         for line in [*opening(config, run, state), *(f"note: {note}" for note in notes)]:
             self.say(line)
@@ -125,8 +142,10 @@ class Plain:
         self.total = facts["until"] if kind == "round" else self.total
         self.say(decision_line(kind, iteration, facts))
 
-    def finished(self, run: Run, result: Result) -> None:
-        print_result(run, result, Console(file=self.stream, width=100))
+    def finished(self, run: RunFolder, result: Result) -> None:
+        page = io.StringIO()
+        print_result(run, result, Console(file=page, width=100))
+        self.write(page.getvalue())
 
 
 class LiveView:
@@ -149,7 +168,7 @@ class LiveView:
         self.last_decision = ""
         self.last_hint = ""
 
-    def started(self, config: Config, run: Run, state: State, notes: list[str]) -> None:
+    def started(self, config: Config, run: RunFolder, state: State, notes: list[str]) -> None:
         for line in opening(config, run, state):
             self.console.print(line, highlight=False)
         for note in notes:
@@ -187,7 +206,7 @@ class LiveView:
         if kind in LASTING:
             self.console.print(self.last_decision, highlight=False)
 
-    def finished(self, run: Run, result: Result) -> None:
+    def finished(self, run: RunFolder, result: Result) -> None:
         self.live.stop()
         print_result(run, result, self.console)
 
@@ -214,7 +233,7 @@ def scores_table(scores: dict[str, Summary], score_name: str) -> Table:
     return table
 
 
-def print_result(run: Run, result: Result, console: Console) -> None:
+def print_result(run: RunFolder, result: Result, console: Console) -> None:
     counts = result.counts
     console.print(
         f"{result.outcome} after {counts.iteration} iterations, {counts.agent_steps:,} agent-steps, "

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.errors import ConfigError, DiskFull, RunFolderError, WorldError
+from holdfast.kit.errors import ConfigError, DiskFull, RunFolderError, WorldError
 from holdfast.worlds.api import Act, World
 
 ENDINGS = (".mp4", ".gif")

@@ -17,7 +17,7 @@ from rich.text import Text
 from holdfast.runs.reading import in_short
 from holdfast.runs.snapshot import Snapshot, Watcher
 from holdfast.runs.worker_story import in_words
-from holdfast.views.words import key_numbers, shares_line
+from holdfast.views.words import key_numbers, shares_line, visible
 
 COLOURS = {
     "running": "green",
@@ -79,11 +79,11 @@ def _damage_status(found: Snapshot) -> int:
 def drawn(found: Snapshot) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for name, text, style in _rows(found):
-        table.add_row(Text(name, "dim"), Text(text, style))
+        table.add_row(Text(name, "dim"), Text(visible(text), style))
     bar = Table.grid(expand=True)  # a bar alone does not end its line
     bar.add_row(ProgressBar(total=max(found.iterations, 1), completed=found.iteration))
-    title = Text.assemble((f"{found.run}", "bold"), f"  world {found.world}  ")
-    title.append(found.status, COLOURS.get(found.status, "yellow")).append(f"  ({found.why})")
+    title = Text.assemble((visible(found.run), "bold"), f"  world {visible(found.world)}  ")
+    title.append(visible(found.status), COLOURS.get(found.status, "yellow")).append(f"  ({visible(found.why)})")
     return Group(title, bar, table)
 
 

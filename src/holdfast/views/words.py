@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from holdfast.intervals import wilson
+from holdfast.kit.intervals import wilson
 
 if TYPE_CHECKING:  # the loop brings torch along, which a line of words does not need
-    from holdfast.watch import DuelProgress, RoleProgress
+    from holdfast.runs.watch import DuelProgress, RoleProgress
+
+
+def visible(text: object) -> str:
+    """Text from a file without what a terminal would obey: escape sequences and other control characters."""
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in str(text))
 
 
 def shares_line(shares: dict[str, float]) -> str:

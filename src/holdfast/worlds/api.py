@@ -14,7 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from holdfast.errors import ConfigError, SituationError, nearest
+from holdfast.kit.errors import ConfigError, SituationError, nearest
+from holdfast.worlds.bounds import ANYTHING, KEYS, LONGEST, Bounds, problems_of
+from holdfast.worlds.game import Game
 from holdfast.worlds.lanes import Lanes, make_lanes, random_actions
 from holdfast.worlds.spaces import Continuous, Discrete, MultiDiscrete
 from holdfast.worlds.spec import Episodes, LevelParameter, Plan, Role, RoleBuffers, Situation, WorldSpec, make_buffers
@@ -32,6 +34,7 @@ class World(ABC):
     """
 
     Settings: ClassVar[type]
+    game: ClassVar[Game] = Game()
     spec: WorldSpec
 
     def __init__(self, spec: WorldSpec, lanes: int, seed: int, threads: int) -> None:
@@ -207,13 +210,14 @@ class ArrayWorld(World):
     def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
         mine = dict(self._named())
         self._check(mine, arrays, rows=None)
+        self._refuse_outside(arrays)
         for name, array in mine.items():
             array[...] = arrays[name]
         return []
 
     def save(self, lanes: np.ndarray) -> Situation:
         rows = {name: array[np.asarray(lanes)] for name, array in self._named()}
-        return Situation(self.spec.name, self.spec.version, rows)
+        return Situation(self.spec.name, self.spec.version, rows, checked=True)
 
     def load(self, lanes: np.ndarray, situation: Situation, exact: bool = False) -> None:
         lanes = self.chosen(lanes)
@@ -222,6 +226,8 @@ class ArrayWorld(World):
             raise SituationError(f"{len(situation)} saved lanes for {len(lanes)} lanes: give one, or one for each")
         mine = dict(self._named())
         self._check(mine, situation.rows, rows=len(situation))
+        if not situation.checked:
+            self._refuse_outside(situation.rows)
         for name, array in mine.items():
             if exact or name not in self.OWN:
                 array[lanes] = situation.rows[name]
@@ -241,11 +247,46 @@ class ArrayWorld(World):
         self._check_world(situation)
         whole = self._completed(situation, np.zeros(len(situation), np.int64))
         self._check(dict(self._named()), whole.rows, rows=len(situation))
+        self._refuse_outside(situation.rows)
 
     def _completed(self, situation: Situation, lanes: np.ndarray) -> Situation:
         """With rows of these lanes for what `of_episode` leaves out."""
         kept = {name: array[lanes] for name, array in self._named() if name in (*self.OWN, *self.LEFT)}
         return replace(situation, rows={**situation.rows, **kept})
+
+    def bounds(self) -> dict[str, Bounds]:
+        """Lowest and highest value of the world's own arrays by name, both included (`worlds.bounds`).
+
+        Every array of integers needs an entry, and every float that kernels turn into an index or a count: saved lanes
+        may come from a file. `holdfast doctor --world` proves that what lies outside is refused.
+        """
+        return {}
+
+    def problems_of(self, rows: Mapping[str, np.ndarray]) -> list[str]:
+        """What no world of this kind can have saved. A world adds what its bounds cannot say, such as that one number
+        of a lane is never above another."""
+        return problems_of(rows, self.all_bounds())
+
+    def all_bounds(self) -> dict[str, Bounds]:
+        """The world's own bounds, and those of what all worlds share."""
+        low = np.array([parameter.low for parameter in self.spec.level])
+        high = np.array([parameter.high for parameter in self.spec.level])
+        shared: dict[str, Bounds] = {
+            **dict.fromkeys(("lane_key", "episode_index", "episode_key", "given_key", "ended_key"), KEYS),
+            "t": (0, LONGEST),
+            "level": (low, high),
+            "ended": ANYTHING,
+        }
+        for role in self.spec.roles:
+            whole = role.observations.dtype.kind in "iu"
+            kinds = np.iinfo(role.observations.dtype) if whole else None
+            shared[f"{role.name}.obs"] = ANYTHING if kinds is None else (int(kinds.min), int(kinds.max))
+        return {**shared, **self.bounds()}
+
+    def _refuse_outside(self, rows: Mapping[str, np.ndarray]) -> None:
+        problems = self.problems_of(rows)
+        if problems:
+            raise SituationError(f"saved lanes of {self.spec.name} cannot be its own: {'; '.join(problems)}")
 
     def _check(self, mine: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray], rows: int | None) -> None:
         problems = [f"{name} is missing" for name in mine if name not in other]

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from holdfast.errors import SituationError, SnapshotUnsupported, WorldError
-from holdfast.options import option
+from holdfast.config.options import option
+from holdfast.kit.errors import SituationError, SnapshotUnsupported, WorldError
 from holdfast.worlds.api import ArrayWorld, Role, Situation, WorldSpec
 from holdfast.worlds.gym_draw import rendered, sight_picture
 from holdfast.worlds.gym_lanes import History, LiveLane, Packed, Totals, pack, saved_arrays, split_saved, unpack
@@ -78,7 +78,7 @@ class GymWorld(ArrayWorld):
         self.player = self.roles[PLAYER]
         self.unsaveable: str | None = None  # why situations cannot be taken, once that is known
 
-    def _failed(self, call: str, lane: int, error: Exception) -> WorldError:
+    def _failed(self, call: str, lane: int, error: BaseException) -> WorldError:
         t = int(self.clock.t[lane])
         return WorldError(f"{self.spec.name}: {call} raised {type(error).__name__} in lane {lane}, step {t}: {error}")
 
@@ -94,14 +94,14 @@ class GymWorld(ArrayWorld):
         try:
             seen, _ = self.environments[lane].reset(seed=int(self.clock.episode_key[lane]) % SEEDS)
             return self.sight.convert(seen)
-        except Exception as error:  # foreign code may raise anything: told with its cause, never swallowed
+        except (Exception, SystemExit) as error:  # foreign code may raise anything: told with its cause
             raise self._failed("reset()", lane, error) from error
 
     def _step_environment(self, lane: int, action: Any) -> tuple[np.ndarray, float, bool, bool]:
         try:
             seen, reward, terminated, truncated, _ = self.environments[lane].step(self.controls.convert(action))
             return self.sight.convert(seen), float(reward), bool(terminated), bool(truncated)
-        except Exception as error:  # foreign code may raise anything: told with its cause, never swallowed
+        except (Exception, SystemExit) as error:  # foreign code may raise anything: told with its cause
             raise self._failed("step()", lane, error) from error
 
     def step(self, actions: Mapping[str, np.ndarray]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from holdfast.errors import SnapshotUnsupported
+from holdfast.kit.errors import SnapshotUnsupported
 from holdfast.worlds.gym_make import Environment, copied
 
 BAR, HEIGHT, GAP = 12, 120, 4

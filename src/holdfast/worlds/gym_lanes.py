@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.errors import SituationError
+from holdfast.kit.errors import SituationError
 from holdfast.worlds.gym_make import Environment
-from holdfast.worlds.spaces import Actions, Continuous, Discrete
+from holdfast.worlds.spaces import Actions, Continuous, Discrete, MultiDiscrete
 
 HISTORY = ("history", "history_offsets")  # arrays of a checkpoint that have no fixed shape
+HAIR = 1e-5
 History = list[np.ndarray]  # the actions of the current episode, each a flat row
 
 
@@ -52,11 +53,33 @@ def pack(histories: list[History], limit: int, actions: Actions) -> Packed:
 
 
 def unpack(packed: Packed, actions: Actions) -> list[History]:
+    """SituationError unless these are histories of actions that the environment takes."""
+    _refuse_strange(packed, actions)
     discrete = isinstance(actions, Discrete)
     return [
         [row[0] if discrete else row.copy() for row in packed.values[start:end]]
         for start, end in zip(packed.offsets[:-1], packed.offsets[1:], strict=True)
     ]
+
+
+def _refuse_strange(packed: Packed, actions: Actions) -> None:
+    length, dtype = action_row(actions)
+    values, offsets = packed
+    whole = values.ndim == 2 and values.shape[1] == length and values.dtype == dtype
+    if not whole or offsets.dtype != np.int64 or offsets.ndim != 1:
+        raise SituationError("the saved actions of the lanes' episodes are of another shape or type")
+    if offsets[0] != 0 or offsets[-1] != len(values) or (np.diff(offsets) < 0).any():
+        raise SituationError("the saved actions of the lanes' episodes are not cut into lanes as they are saved")
+    match actions:
+        case Discrete(n):
+            low, high = [0.0], [n - 1.0]
+        case MultiDiscrete(counts):
+            low, high = [0.0] * length, [count - 1.0 for count in counts]
+        case Continuous():  # float32 may round a bound, or an action, by a hair
+            low = [end - HAIR * (1.0 + abs(end)) for end in actions.low]
+            high = [end + HAIR * (1.0 + abs(end)) for end in actions.high]
+    if not ((values >= np.array(low)) & (values <= np.array(high))).all():
+        raise SituationError("the saved actions of the lanes' episodes are none that the environment takes")
 
 
 def saved_arrays(packed: Packed) -> dict[str, np.ndarray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +12,8 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 from gymnasium.utils import EzPickle
 
-from holdfast.errors import HoldfastError, MissingPackage, SnapshotUnsupported, UnknownName, WorldError, nearest
-from holdfast.worlds.importing import import_path
+from holdfast.kit.errors import HoldfastError, MissingPackage, SnapshotUnsupported, UnknownName, WorldError, nearest
+from holdfast.worlds.importing import import_admitted, import_path
 
 Environment = gymnasium.Env[Any, Any]
 
@@ -49,7 +48,7 @@ def _told(name: str, doing: str) -> Iterator[None]:
         raise MissingPackage(f"world {name}: {error}") from error
     except ImportError as error:
         raise MissingPackage(f"world {name}: {error}") from error
-    except Exception as error:  # foreign code may raise anything: told with its cause, never swallowed
+    except (Exception, SystemExit) as error:  # foreign code may raise anything: told with its cause, never swallowed
         raise WorldError(f"world {name}: {doing} it raised {type(error).__name__}: {error}") from error
 
 
@@ -72,7 +71,7 @@ def _specification(identity: str) -> EnvSpec:
     """What is registered under `Name-v1` or, after importing the module that registers it, `module:Name-v1`."""
     module, _, short = identity.rpartition(":")
     if module:
-        importlib.import_module(module)
+        import_admitted(f"gym:{identity}", module)
     try:
         return gymnasium.spec(short)
     except gymnasium.error.Error as error:

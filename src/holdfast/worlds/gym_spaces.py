@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 
-from holdfast.errors import WorldError
+from holdfast.kit.errors import WorldError
 from holdfast.worlds.spaces import Actions, Continuous, Discrete, MultiDiscrete, Observations
 
 
@@ -38,7 +38,7 @@ def sight_of(space: gymnasium.Space, name: str) -> Sight:
     assert isinstance(flat, gymnasium.spaces.Box)
 
     def convert(seen: Any) -> np.ndarray:
-        return np.asarray(gymnasium.spaces.flatten(space, seen), np.float32)
+        return numeric(gymnasium.spaces.flatten(space, seen)).astype(np.float32)
 
     return Sight(_vector(flat), convert)
 
@@ -56,7 +56,7 @@ def _image_sight(space: gymnasium.Space) -> Sight:
     shape = (width, channels, height) if channels_first else wanted
 
     def convert(seen: Any) -> np.ndarray:
-        picture = np.asarray(seen)
+        picture = numeric(seen)
         if picture.shape != wanted:
             raise ValueError(f"the observation has shape {picture.shape}, the space says {wanted}")
         return np.moveaxis(picture, 0, -1) if channels_first else picture
@@ -68,12 +68,20 @@ def _box_sight(space: gymnasium.spaces.Box) -> Sight:
     wanted = space.shape
 
     def convert(seen: Any) -> np.ndarray:
-        array = np.asarray(seen)
+        array = numeric(seen)
         if array.shape != wanted:
             raise ValueError(f"the observation has shape {array.shape}, the space says {wanted}")
         return array.reshape(-1)
 
     return Sight(_vector(space), convert)
+
+
+def numeric(seen: Any) -> np.ndarray:
+    """An observation as an array of numbers."""
+    array = np.asarray(seen)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"the observation is of type {array.dtype}, not of numbers")
+    return array
 
 
 def _vector(space: gymnasium.spaces.Box) -> Observations:

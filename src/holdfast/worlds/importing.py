@@ -1,21 +1,20 @@
-"""Importing what a user names as `module:Name`, also from the folder the command is given in."""
+"""Importing what is named as `module:Name`, also from the folder the command is given in, if `trust` admits it."""
 
 from __future__ import annotations
 
 import importlib
-import os
-import sys
 from typing import Any
 
-from holdfast.errors import UnknownName, nearest
+from holdfast.kit.errors import UnknownName, nearest
+from holdfast.worlds.trust import admit, importing, keep_if_named
 
 
 def import_path(path: str) -> Any:
     module_name, _, name = path.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())  # a user's own world usually lies where the command is given
+    if not all(part.isidentifier() for part in (*module_name.split("."), name)):
+        raise UnknownName(f"world {path!r}: a world of your own is named module:Class, as in my_mod:World")
     try:
-        module = importlib.import_module(module_name)
+        module = import_admitted(path, module_name)
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
         raise UnknownName(
@@ -27,3 +26,12 @@ def import_path(path: str) -> Any:
     except AttributeError:
         classes = [key for key, value in vars(module).items() if isinstance(value, type)]
         raise UnknownName(f"world {path!r}: module {module_name} has no {name!r}{nearest(name, classes)}") from None
+
+
+def import_admitted(world: str, module: str) -> Any:
+    """The module behind a world's name, or UntrustedModule."""
+    admit(world)
+    with importing(world):
+        found = importlib.import_module(module)
+    keep_if_named(world)
+    return found

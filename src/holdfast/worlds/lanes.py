@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.compiled import inlined, kernel
-from holdfast.rng import derive, lane_keys, uniform
+from holdfast.kit.compiled import inlined, kernel
+from holdfast.kit.rng import derive, lane_keys, uniform
 
 RANDOM_STREAM = 0xAC7  # of the random yardstick
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.errors import UnknownName, WorldError, nearest
+from holdfast.kit.errors import UnknownName, WorldError, nearest
 from holdfast.worlds.api import World
+from holdfast.worlds.game import Game
 from holdfast.worlds.importing import import_path
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.trust import admit
 from holdfast.worlds.workers.supervisor import Supervisor, is_supervised
 
-OURS = {
-    "template": "holdfast.worlds.template.world:Template",
-    "fish": "holdfast.worlds.fish.world:Fish",
-    "pursuit": "holdfast.worlds.pursuit.world:Pursuit",
-    "mario": "holdfast.worlds.mario.world:Mario",
-}
-IN_WORKERS = {"mario": "holdfast.worlds.mario.emulated:EmulatedMario"}  # ours that can run in workers
+
+def _is_foreign_name(name: str) -> bool:
+    return name.startswith("gym:") or ":" in name
 
 
 def _is_foreign(name: str) -> bool:
@@ -48,6 +47,17 @@ def world_class(name: str, foreign: bool = False) -> type[World]:
     return found
 
 
+def own_game(name: object) -> Game:
+    """The game of one of our own worlds, none for others: a name from a run folder decides on no import."""
+    return world_class(str(name)).game if name in OURS else Game()
+
+
+def game_of(config: Any) -> Game:
+    """What the world of a configuration brings beside itself."""
+    foreign = is_supervised(config.world) and ":" in config.world_name
+    return world_class(config.world_name, foreign).game
+
+
 def light(settings: Any) -> Any:
     """Settings of the same world without what takes long to compile and only makes it faster."""
     return getattr(settings, "light", settings)
@@ -58,8 +68,10 @@ def make_world(
 ) -> World:
     """Construct a world; call `reset()` on it before the first step. Only worlds in workers use the supervisor."""
     if is_supervised(settings):
-        if name in IN_WORKERS:
-            return import_path(IN_WORKERS[name])(settings, lanes, seed, threads, supervisor)
+        admit(name)
+        own = "" if _is_foreign_name(name) else world_class(name).game.in_workers
+        if own:
+            return import_path(own)(settings, lanes, seed, threads, supervisor)
         from holdfast.worlds.workers.world import WorkerWorld
 
         return WorkerWorld(name, settings, lanes, seed, threads, supervisor)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.worlds.memory import aligned
+from holdfast.kit.aligned import aligned
 from holdfast.worlds.spaces import Actions, Observations
 
 
@@ -67,6 +67,7 @@ class Situation:
     version: int
     rows: dict[str, np.ndarray]
     live: tuple[Any, ...] = ()  # copies of foreign environments; never written to disk
+    checked: bool = False  # its numbers are within the world's bounds: a world of this process saved it
 
     def __len__(self) -> int:
         return len(next(iter(self.rows.values())))
@@ -75,13 +76,14 @@ class Situation:
         """These of the saved lanes, in this order; one may come several times."""
         rows = {name: array[chosen] for name, array in self.rows.items()}
         live = tuple(self.live[index] for index in chosen) if self.live else ()
-        return Situation(self.world, self.version, rows, live)
+        return Situation(self.world, self.version, rows, live, self.checked)
 
     @staticmethod
     def joined(parts: list[Situation]) -> Situation:
         first = parts[0]
         rows = {name: np.concatenate([part.rows[name] for part in parts]) for name in first.rows}
-        return Situation(first.world, first.version, rows, tuple(one for part in parts for one in part.live))
+        live = tuple(one for part in parts for one in part.live)
+        return Situation(first.world, first.version, rows, live, all(part.checked for part in parts))
 
 
 @dataclass(frozen=True)

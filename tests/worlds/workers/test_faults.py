@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import WorkerFailed
+from holdfast.kit.errors import WorkerFailed
 from holdfast.worlds.workers import markers as marker_file
 from holdfast.worlds.workers.drill import draw_tickets
 from tests.worlds.workers.places import DRILL, living, markers, signal_worker, world, zeros
@@ -36,6 +36,7 @@ SEEN_AT_ONCE = {
     "exit": "ended with status 3 in step",
     "kill": "was killed by SIGKILL in step",
     "raise": "RuntimeError: the drill raised this",
+    "rubbish": "it sent what no worker says",
     "nan": f"NonFinite: {DRILL}: the observation is nan at index [0]",
     "nan_reward": f"NonFinite: {DRILL}: the reward is nan",
     "shape": "ValueError: the observation has shape (3,), the space says (2,)",

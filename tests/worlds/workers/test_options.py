@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.config_reading import from_json, load_config
-from holdfast.errors import ConfigError
+from holdfast.config.reading import from_json, load_config
+from holdfast.kit.errors import ConfigError
 
 
 def test_the_backend_has_a_short_name_and_its_own_number_of_lanes() -> None:
@@ -16,7 +16,7 @@ def test_the_backend_has_a_short_name_and_its_own_number_of_lanes() -> None:
 
 
 def test_lanes_of_a_run_are_kept_at_resume() -> None:
-    from holdfast.config import to_json
+    from holdfast.config.sections import to_json
 
     config, _ = load_config("gym:CartPole-v1", ["--backend", "workers", "--rollout.lanes", "3"])
     again, changed = from_json(to_json(config), "run.json", ["--workers.step_s", "2"])

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
+from holdfast.kit.timing import Clock
 from holdfast.learner.advantages import gae
 from holdfast.rollout.collect import collect
 from holdfast.state import initial_state
-from holdfast.timing import Clock
 from holdfast.worlds.workers.drill import draw_tickets
 from holdfast.worlds.workers.settings import WorkerSettings
 from holdfast.worlds.workers.supervisor import Supervisor
@@ -26,11 +26,13 @@ def test_the_step_of_a_lost_worker_is_masked_and_passes_nothing_on(tmp_path: Pat
     supervisor = Supervisor(WorkerSettings(**QUICK), tmp_path)  # type: ignore[arg-type]
     state = initial_state(config, supervisor)
     try:
-        episodes = collect(state.world, state.learners, state.batches, state.memory, state.actions, Clock())
+        episodes = collect(
+            state.world, state.learners, state.seat.batches, state.seat.memory, state.seat.actions, Clock()
+        )
     finally:
         state.world.close()
         supervisor.close()
-    batch = state.batches["player"]
+    batch = state.seat.batches["player"]
     t, row = (int(place) for place in np.argwhere(~batch.valid.numpy())[0])
     assert (int((~batch.valid).sum()), t) == (1, 0)
     assert not batch.truncated.any()  # the cut is in the mask, not in a bootstrap

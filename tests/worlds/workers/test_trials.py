@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.cli import run
-from holdfast.errors import ConfigError
+from holdfast.cli.main import run
+from holdfast.games.mario.backends.pools import RIGHT_ACTION, places
+from holdfast.kit.errors import ConfigError
 from holdfast.views.doctor_backends import summary_of
 from holdfast.worlds.workers.drills import drill
-from holdfast.worlds.workers.trials import RIGHT_ACTION, Trial, places
+from holdfast.worlds.workers.trials import Trial
 from tests.worlds.workers.places import living, markers, world
 
-GAME = "holdfast.worlds.workers.mario_nes_py:SuperMario"
+GAME = "holdfast.games.mario.backends.nes_py:SuperMario"
 
 
 def test_a_command_tries_a_backend_and_tells_the_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.errors import MissingPackage, SnapshotUnsupported, UnknownName, WorldError
+from holdfast.kit.errors import MissingPackage, SnapshotUnsupported, UnknownName, WorldError
 from holdfast.rollout.evaluate import Evaluation, evaluation_keys, play_yardsticks
 from holdfast.worlds.api import random_policy
 from holdfast.worlds.gym import GymSettings
@@ -124,7 +124,7 @@ def test_workers_start_one_after_the_other_under_the_baton(tmp_path: Path) -> No
 
 
 def test_the_lock_file_is_waited_for_and_then_an_error(tmp_path: Path) -> None:
-    from holdfast.errors import WorkerFailed
+    from holdfast.kit.errors import WorkerFailed
     from holdfast.worlds.workers.process import build_lock
 
     with (

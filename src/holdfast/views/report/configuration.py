@@ -6,8 +6,8 @@ import json
 import shlex
 from typing import Any, NamedTuple
 
-from holdfast.config import SECTIONS
-from holdfast.options import OptionInfo, options_of
+from holdfast.config.options import OptionInfo, options_of
+from holdfast.config.sections import SECTIONS
 from holdfast.runs.folder import all_runs
 from holdfast.views.report.markup import Html, element, joined, section, table
 from holdfast.views.report.record import Record, options_of_run, read_object
@@ -26,19 +26,19 @@ class Setting(NamedTuple):
         return self.default is not None and self.value != self.default
 
 
-def world_settings(world_name: object) -> type | None:
-    """The settings class of one of our own worlds. A name from a run folder never decides what else is imported."""
-    from holdfast.worlds.registry import OURS, world_class
+def own_sections(world_name: object) -> dict[str, type]:
+    """The sections of one of our own worlds. A name from a run folder never decides what else is imported."""
+    from holdfast.worlds.ours import OURS
+    from holdfast.worlds.registry import own_game, world_class
 
-    if world_name in OURS:
-        return world_class(str(world_name)).Settings
-    return None
+    if world_name not in OURS:
+        return {}
+    return {"world": world_class(str(world_name)).Settings, **own_game(world_name).sections}
 
 
 def settings(config: dict[str, dict[str, Any]]) -> list[Setting]:
     """Every option with its default, in the order the sections are written."""
-    world = world_settings(config.get("world", {}).get("name"))
-    kinds = {**({"world": world} if world else {}), **SECTIONS}
+    kinds = {**own_sections(config.get("world", {}).get("name")), **SECTIONS}
     known = {f"{name}.{info.name}": info for name, kind in kinds.items() for info in options_of(kind)}
     return [
         _setting(f"{section}.{key}", value, known.get(f"{section}.{key}"))

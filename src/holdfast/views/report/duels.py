@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.intervals import wilson
+from holdfast.kit.intervals import wilson
 from holdfast.views.report.axes import Span, short, ticks
 from holdfast.views.report.chart import COLOURS, Chart, Level, Line, draw
 from holdfast.views.report.curves import iterations_shown
@@ -61,6 +61,8 @@ class Stretch:
 def stretches(events: Rows, last_iteration: int) -> list[Stretch]:
     """When each role learned; a turn lasts until the next one begins."""
     turns = [event for event in events if event.get("event") == "turn" and _is_turn(event)]
+    if not turns:
+        return []
     ends = [int(after["iteration"]) for after in turns[1:]] + [last_iteration]
     open_ones: dict[str, Stretch] = {}
     found: list[Stretch] = []

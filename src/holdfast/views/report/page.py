@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from holdfast.errors import RunFolderError
+from holdfast.kit.errors import RunFolderError
 from holdfast.runs.checkpoint import write_synced
 from holdfast.views.report.configuration import configuration_section, origin_section
 from holdfast.views.report.curves import curves
@@ -23,8 +23,7 @@ from holdfast.views.report.history import evaluations_section, time_section, tim
 from holdfast.views.report.markup import Html, element, section
 from holdfast.views.report.record import MEDIA, Record, read_record
 from holdfast.views.report.result import heading, missing_note, result_section, tiles
-from holdfast.views.report.school import school_sections
-from holdfast.views.report.stages import stage_sections
+from holdfast.worlds.registry import own_game
 
 LARGEST_EMBEDDED = 8_000_000  # bytes of a video that goes into the page
 REPORT = "report.html"
@@ -48,6 +47,7 @@ def write_report(folder: Path) -> Path:
 
 
 def report_html(record: Record) -> str:
+    game = own_game(record.config.get("world", {}).get("name"))
     body = element(
         "main",
         heading(record),
@@ -59,8 +59,7 @@ def report_html(record: Record) -> str:
         curves(record),
         time_section(record),
         timeline_section(record),
-        school_sections(record),
-        stage_sections(record),
+        game.report(record) if game.report is not None else Html(""),
         evaluations_section(record),
         configuration_section(record),
         origin_section(record),

@@ -5,13 +5,13 @@ Only run.json must be there. What else is missing or unreadable is named in `mis
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from holdfast.runs.folder import WHOLE, Run
+from holdfast.runs.folder import WHOLE, RunFolder
+from holdfast.runs.plain_files import read_json
 from holdfast.runs.reading import read_lines
 from holdfast.views.run_list import status_of
 
@@ -92,7 +92,7 @@ def options_of_run(description: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def read_record(folder: Path) -> Record:
-    description = Run(folder).describe()
+    description = RunFolder(folder).describe()
     status = status_of(folder)
     result = read_object(folder / "result.json") if status in ENDED else {}
     found = Record(
@@ -141,7 +141,7 @@ def is_number(value: object) -> TypeGuard[float]:
 def read_object(path: Path) -> dict[str, Any]:
     """A JSON object, or an empty one where there is none that can be read."""
     try:
-        found = json.loads(path.read_bytes())
+        found = read_json(path)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from holdfast.errors import MissingPackage
+from holdfast.kit.errors import MissingPackage
 from holdfast.worlds.api import World
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 from pettingzoo import ParallelEnv
 
-from holdfast.errors import WorldError
+from holdfast.kit.errors import WorldError
 from holdfast.worlds.adapters.spaces import action_rows, action_space, observation_space, restart
 from holdfast.worlds.api import Role, World
 from holdfast.worlds.spaces import Discrete

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.errors import WorldError
+from holdfast.kit.errors import WorldError
 from holdfast.worlds.adapters.spaces import action_rows, restart
 from holdfast.worlds.api import Episodes, Role, World
 

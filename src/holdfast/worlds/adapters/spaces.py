@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from holdfast.rng import lane_keys
+from holdfast.kit.rng import lane_keys
 from holdfast.worlds.api import Plan, Role, World
 from holdfast.worlds.spaces import Actions, Continuous, Discrete, Grid, MultiDiscrete, Observations
 

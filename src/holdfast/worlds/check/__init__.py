@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from holdfast.errors import SnapshotUnsupported
+from holdfast.kit.errors import SnapshotUnsupported
 from holdfast.worlds.check.episodes import bounds_hold, dead_agents_rest, episodes_end, flags_are_true, numbers_add_up
 from holdfast.worlds.check.lasting import lanes_are_independent, lanes_load, lanes_load_exactly, world_is_restored
 from holdfast.worlds.check.plain import plain_python_agrees
 from holdfast.worlds.check.repeated import seed_matters, seed_repeats, threads_agree
+from holdfast.worlds.check.strange import strange_rows_are_refused
 from holdfast.worlds.check.subject import Broken, NotApplicable, Subject
 from holdfast.worlds.check.surface import begins, buffers_stay, level_is_obeyed, picture_is_drawn
+from holdfast.worlds.trust import name_world
 
 __all__ = ["PROOFS", "Proof", "check_world"]
 
@@ -44,6 +46,7 @@ PROOFS: dict[str, Callable[[Subject], str]] = {
     "lengths and returns add up": numbers_add_up,
     "buffers stay where they are": buffers_stay,
     "a lane can be drawn": picture_is_drawn,
+    "out-of-range rows are refused": strange_rows_are_refused,
     "a level is obeyed or refused": level_is_obeyed,
 }
 
@@ -56,11 +59,12 @@ def check_world(
     seed: int = 7,
     plain: bool = True,
 ) -> list[Proof]:
-    """All proofs on one world with random actions; `plain` = False leaves out the slow run without a compiler."""
+    """All proofs on one world with random actions; `plain` = False leaves out those in processes of their own."""
+    name_world(name)
     subject = Subject(name, options or {}, lanes, steps, seed)
     proofs: list[Proof] = []
     for title, proof in PROOFS.items():
-        if plain or proof is not plain_python_agrees:
+        if plain or proof not in (plain_python_agrees, strange_rows_are_refused):
             proofs.append(_prove(title, proof, subject))
         if not proofs[0].passed:
             break  # the others would all say the same

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from holdfast.worlds.api import World
 from holdfast.worlds.check.subject import Broken, NotApplicable, Subject, advance, everything
 from holdfast.worlds.registry import world_class
+from holdfast.worlds.trust import name_world
 
 LANES = 2
 STEPS = 50
@@ -50,7 +51,7 @@ def plain_python_agrees(subject: Subject) -> str:
 def _plain_digests(subject: Subject) -> list[Digests]:
     task = json.dumps({"name": subject.name, "options": subject.options, "seed": subject.seed})
     surroundings = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-m", "holdfast.worlds.check.plain", task]
+    command = [sys.executable, "-P", "-m", "holdfast.worlds.check.plain", task]
     done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=PATIENCE_S)
     if done.returncode:
         raise Broken(f"plain Python failed:\n{done.stderr.strip()[-2000:]}")
@@ -59,6 +60,7 @@ def _plain_digests(subject: Subject) -> list[Digests]:
 
 def main(task: str) -> None:
     given = json.loads(task)
+    name_world(given["name"])  # it was admitted where the task comes from
     world = Subject(given["name"], given["options"], LANES, STEPS, given["seed"]).begun()
     deadline = time.monotonic() + SECONDS
     for table in digests(world):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numba
 
-from holdfast.compiled import use_threads
+from holdfast.kit.compiled import use_threads
 from holdfast.worlds.api import World
 from holdfast.worlds.check.subject import Broken, NotApplicable, Subject, advance, everything, first_difference
 

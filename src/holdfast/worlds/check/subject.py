@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.errors import ConfigError, nearest
+from holdfast.kit.errors import ConfigError, nearest
 from holdfast.worlds.api import ArrayWorld, World, random_policy
 from holdfast.worlds.registry import make_world, world_class
 

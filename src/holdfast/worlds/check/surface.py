@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.errors import ConfigError
+from holdfast.kit.errors import ConfigError
 from holdfast.worlds.api import LevelParameter, Plan, World
 from holdfast.worlds.check.subject import Arrays, Broken, Subject, advance, buffers, everything, first_difference
 

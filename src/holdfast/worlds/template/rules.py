@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.compiled import inlined, parallel_kernel, prange
-from holdfast.rng import uniform, uniform4
+from holdfast.kit.compiled import inlined, parallel_kernel, prange
+from holdfast.kit.rng import uniform, uniform4
 from holdfast.worlds.lanes import next_episode
 
 CELLS = 8

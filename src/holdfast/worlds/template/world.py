@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.compiled import announced, use_threads
-from holdfast.options import option
+from holdfast.config.options import option
+from holdfast.kit.compiled import announced, use_threads
 from holdfast.worlds.api import Act, ArrayWorld, LevelParameter, Role, World, WorldSpec
+from holdfast.worlds.bounds import LONGEST, Bounds
 from holdfast.worlds.spaces import Discrete, Observations
 from holdfast.worlds.template import rules
 from holdfast.worlds.template.rules import CELLS
@@ -62,6 +63,10 @@ class Template(ArrayWorld):
     def step(self, actions: Mapping[str, np.ndarray]) -> None:
         use_threads(self.threads)
         rules.step(self.clock, self.state, self.player, actions["player"], self.settings.step_cost)
+
+    def bounds(self) -> dict[str, Bounds]:
+        cell = (0, CELLS - 1)
+        return {"position": cell, "target": cell, "slip": (0.0, 0.9), "step_limit": (0, LONGEST)}
 
     def yardsticks(self) -> dict[str, Act]:
         return {**super().yardsticks(), "optimal": walk_to_target}

@@ -83,6 +83,11 @@ class Block:
         self.action, self.numbers, self.obs, self.ram = views
 
 
+def is_picture_size(size: Any) -> bool:
+    """Height and width that a worker may say its picture has."""
+    return isinstance(size, list) and len(size) == 2 and all(type(one) is int and 0 < one <= 1 << 14 for one in size)
+
+
 def write_picture(file: int, block: Block, picture: np.ndarray) -> None:
     os.pwrite(file, np.ascontiguousarray(picture).tobytes(), block.size)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.errors import WorldError
+from holdfast.kit.errors import WorldError
 
 
 class Correction(NamedTuple):

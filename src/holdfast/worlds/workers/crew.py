@@ -7,16 +7,17 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from holdfast import errors
-from holdfast.errors import HoldfastError, WorkerFailed
+from holdfast.kit import errors
+from holdfast.kit.errors import HoldfastError, WorkerFailed
 from holdfast.worlds.workers import wire
-from holdfast.worlds.workers.block import Layout, layout_from
+from holdfast.worlds.workers.block import Layout, is_picture_size, layout_from
 from holdfast.worlds.workers.markers import cut_log, log_tail
 from holdfast.worlds.workers.supervisor import Supervisor
 from holdfast.worlds.workers.worker import Job, Worker, end, job_message
 
 LOOK_S = 1.0  # how often a long wait looks at the size of the logs, and for the baton of another crew
 # Phases a worker enters by itself while it starts.
+RUBBISH = "it sent what no worker says"
 STARTING = ("import", "lock", "build", "reset")
 
 
@@ -160,22 +161,28 @@ class Crew:
         if content == wire.DONE:
             waiting.discard(lane)
         elif content:
-            self._said(lane, wire.unpacked(content), waiting)
+            self._said(lane, content, waiting)
         elif content == b"" or worker.status() is not None:
             self._ended(lane, waiting)
 
-    def _said(self, lane: int, message: dict[str, object], waiting: set[int]) -> None:
+    def _said(self, lane: int, content: bytes, waiting: set[int]) -> None:
+        message = wire.heard(content)
+        if message is None:
+            return self._failed(lane, RUBBISH)
         worker, marker = self.workers[lane], str(message.pop("marker"))
         if marker == "picture":
-            size: Any = message["size"]
+            size: Any = message.get("size")
+            if size is not None and not is_picture_size(size):
+                return self._failed(lane, RUBBISH)
             worker.picture_size = size
             waiting.discard(lane)
-            return
+            return None
         self.supervisor.mark(worker, marker, **message)
         if marker == "error":
-            self._failed(lane, f"{message['kind']}: {message['text']}")
+            self._failed(lane, f"{message.get('kind', '')}: {message.get('text', '')}")
         elif marker == "closed":
             waiting.discard(lane)
+        return None
 
     def _look(self, waiting: Iterable[int]) -> None:
         """Time-outs, and now and then the logs."""
@@ -263,24 +270,30 @@ class Crew:
         if not content:
             if content == b"" or worker.status() is not None:
                 self._ended(lane, waiting)
-            return
-        message = wire.unpacked(content)
+            return None
+        message = wire.heard(content)
+        try:
+            layout = None if message is None or "layout" not in message else layout_from(message.pop("layout"))
+        except (KeyError, TypeError, ValueError):
+            message = None
+        if message is None:
+            return self._failed(lane, RUBBISH)
         marker = str(message.pop("marker"))
-        layout = message.pop("layout", None)
         self.supervisor.mark(worker, marker, **message)
         if marker == "baton_wait":
             asking.append(lane)
             self._enter(worker, "baton")
         elif marker in STARTING:
             self._enter(worker, marker)
-        elif marker == "ready":
-            self._ready(worker, layout_from(layout))
+        elif marker == "ready" and layout is not None:
+            self._ready(worker, layout)
         elif marker == "baton_back":
             self.supervisor.baton.give_back(worker)
             if worker.block is not None:
                 waiting.discard(lane)
         elif marker == "error":
-            self._cannot_start(lane, message)
+            self._cannot_start(lane, {"kind": "", "text": "", "phase": "", "traceback": "", **message})
+        return None
 
     def _ended(self, lane: int, waiting: set[int]) -> None:
         """A worker that is waited for has failed; one that was not is found lost by the next call."""

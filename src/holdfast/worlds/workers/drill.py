@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-FAULTS = ("hang", "stubborn", "exit", "raise", "kill", "stop", "flood", "nan", "nan_reward", "shape", "values")
+FAULTS = (
+    *("hang", "stubborn", "exit", "raise", "kill", "stop", "flood", "rubbish"),
+    *("nan", "nan_reward", "shape", "values"),  # of what is returned
+)
 PLACES = ("import", "build", "reset", "step", "close")
 
 
@@ -54,6 +58,9 @@ def go_wrong(fault: str) -> None:
         raise RuntimeError("the drill raised this")
     if fault in ("kill", "stop"):
         os.kill(os.getpid(), signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
+    if fault == "rubbish":  # into the worker's own channel, as a library may that writes to the wrong file
+        os.write(int(sys.argv[1]), b"\xff{this is no message")
+        os.write(int(sys.argv[1]), b'{"marker": "picture", "size": [99999999, 99999999]}')
     if fault == "flood":
         for _ in range(1000):
             os.write(1, b"all work and no play\n" * 1000)  # 21 MB

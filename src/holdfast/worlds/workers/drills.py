@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from holdfast.errors import HoldfastError
+from holdfast.kit.errors import HoldfastError
 from holdfast.worlds.gym import PLAYER, GymSettings
 from holdfast.worlds.workers.drill import draw_tickets
 from holdfast.worlds.workers.settings import WorkerSettings
@@ -91,7 +91,7 @@ def _faulty_module(folder: Path, tickets: Path, fault: str) -> str:
         f"if has_ticket({str(tickets)!r}):",
         f"    go_wrong({fault!r})",
     ]
-    (folder / f"{name}.py").write_text("\n".join(lines) + "\n")
+    (folder / f"{name}.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
     if str(folder) not in sys.path:
         sys.path.append(str(folder))  # workers get the parent's path; the parent never imports it
     return f"{name}:Drill"

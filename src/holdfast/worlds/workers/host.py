@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from holdfast.errors import NonFinite, WorldError
+from holdfast.kit.errors import NonFinite, WorldError
 from holdfast.worlds.gym_draw import as_picture
 from holdfast.worlds.gym_make import import_environment, make_environment
 from holdfast.worlds.gym_spaces import controls_of, sight_of

@@ -22,7 +22,7 @@ class Markers:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._file = (folder / "workers.jsonl").open("a")
+        self._file = (folder / "workers.jsonl").open("a", encoding="utf-8")
         self._lock = threading.Lock()
         self._last: deque[dict[str, Any]] = deque(maxlen=KEPT)
 

@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
+from holdfast.worlds.trust import name_world
 from holdfast.worlds.workers import wire
 
 SET_SIGNAL = getattr(fcntl, "F_SETSIG", 10)  # Linux: which signal tells of input on a file; Python 3.11 has no name
@@ -41,7 +42,7 @@ def die_with_parent(lifeline: int) -> None:
 @contextlib.contextmanager
 def build_lock(path: str, wait_s: float) -> Iterator[None]:
     """Hold the file's lock; an error if another process keeps it for longer than `wait_s`."""
-    from holdfast.errors import WorkerFailed
+    from holdfast.kit.errors import WorkerFailed
 
     with open(path, "a") as file:
         give_up = time.monotonic() + wait_s
@@ -82,6 +83,7 @@ class Worker:
         self.say("baton_wait")
         if self.channel.recv(1) != wire.GO:
             sys.exit(1)  # the parent is gone
+        name_world(self.job["name"])  # it was admitted where the job comes from
         self.say("baton_got")
         self.host = Host(self.job)
         try:

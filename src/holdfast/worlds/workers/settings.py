@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from holdfast.options import option
+from holdfast.config.options import option
 
 SUPERVISED = ("workers", "nes_py")  # values of world.backend whose environments run in processes of their own
 LANES = 8  # rollout.lanes unless set: one process each

@@ -1,7 +1,6 @@
 """Trials of backends: build, reset, step and close whole pools again and again, and count what really worked.
 
-A trial counts only if its environments are no stubs: what they show changes in every lane, and on the game holding
-RIGHT moves Mario to the right.
+A trial counts only if its environments are no stubs: what they show changes in every lane.
 """
 
 from __future__ import annotations
@@ -15,19 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.errors import HoldfastError, MissingPackage, WorldError
+from holdfast.kit.errors import HoldfastError, WorldError
 from holdfast.worlds.api import World
 from holdfast.worlds.gym import PLAYER, GymSettings
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import own_game
 from holdfast.worlds.workers.settings import WorkerSettings
 from holdfast.worlds.workers.supervisor import Supervisor
 from holdfast.worlds.workers.world import WorkerWorld
 
 PHASES = ("build", "reset", "step", "close")
 CARTPOLE = "gym:CartPole-v1"
-X_PAGE, X_PIXEL = 0x006D, 0x0086  # where the game keeps Mario's place in the level
-RIGHT_ACTION, RIGHT_BUTTON, START_BUTTON = 1, 128, 8  # the first of the sets of actions
-FRAME_SKIP = 4
-BOOT_FRAMES, LOADING_FRAMES = 40, 200  # from power-on to the title; from START to control
 TRIAL_S = 600.0  # hard: a trial that takes longer ends the whole command with a traceback
 
 
@@ -114,70 +111,24 @@ class CartPolePool(WorkerPool):
         return self.world.roles[PLAYER].obs[:, 0].copy()
 
 
-class NesPyPool(WorkerPool):
-    """The Mario world on nes_py, holding RIGHT."""
+class Backend(NamedTuple):
+    """Something to try, and the package it needs."""
 
-    frames_per_step = FRAME_SKIP
-    action = RIGHT_ACTION
-
-    def make(self, lanes: int, seed: int) -> World:
-        from holdfast.worlds.mario.emulated import EmulatedMario
-        from holdfast.worlds.mario.settings import MarioSettings
-
-        self.game = EmulatedMario(MarioSettings(backend="nes_py"), lanes, seed, 1, self.supervisor)
-        return self.game
-
-    def seen(self) -> np.ndarray:
-        return places(self.game.state.console)
+    needs: str
+    make: Callable[[WorkerSettings], Pool]
 
 
-class ConsolePool(Pool):
-    """Our own console with the same game, started by its START button."""
-
-    frames_per_step = FRAME_SKIP
-
-    def build(self, lanes: int, seed: int, folder: Path) -> None:
-        from holdfast.worlds.nes.cartridge import load_rom
-        from holdfast.worlds.nes.console import Console
-        from holdfast.worlds.nes.rivals import mario_rom
-
-        path = mario_rom()
-        if path is None:
-            raise MissingPackage("the console's trials need a ROM: pip install gym-super-mario-bros")
-        self.console = Console(load_rom(path), lanes)
-
-    def reset(self) -> None:
-        self.console.power_on()
-        self.console.step(0, BOOT_FRAMES)
-        self.console.step(START_BUTTON, 2)
-        self.console.step(0, LOADING_FRAMES)
-
-    def step(self) -> None:
-        self.console.step(RIGHT_BUTTON, FRAME_SKIP)
-
-    def close(self) -> None:
-        del self.console
-
-    def seen(self) -> np.ndarray:
-        return places(self.console.ram)
-
-
-def places(ram: np.ndarray) -> np.ndarray:
-    """[N, 1] Mario's x."""
-    return 256 * ram[:, X_PAGE, None].astype(np.int64) + ram[:, X_PIXEL, None]
-
-
-BACKENDS: dict[str, Callable[[WorkerSettings], Pool]] = {
-    "console": lambda settings: ConsolePool(),
-    "nes_py": NesPyPool,
-    "gym": CartPolePool,
-}
-NEEDS = {"console": "gym_super_mario_bros", "nes_py": "nes_py", "gym": "gymnasium"}
+def backends() -> dict[str, Backend]:
+    """All there are: of our games, and a Gymnasium environment."""
+    games = (own_game(name).pools for name in OURS)
+    found = {name: backend for pools in games if pools is not None for name, backend in pools().items()}
+    return {**found, "gym": Backend("gymnasium", CartPolePool)}
 
 
 def missing(backend: str) -> str | None:
     """The package without which this backend cannot be tried."""
-    return None if importlib.util.find_spec(NEEDS[backend]) else NEEDS[backend]
+    needs = backends()[backend].needs
+    return None if importlib.util.find_spec(needs) else needs
 
 
 def trials(
@@ -188,7 +139,7 @@ def trials(
         folder.mkdir(parents=True)
         faulthandler.dump_traceback_later(TRIAL_S, exit=True, file=2)  # standard error, whatever sys.stderr is
         try:
-            yield _try(backend, number, BACKENDS[backend](settings), lanes, steps, folder)
+            yield _try(backend, number, backends()[backend].make(settings), lanes, steps, folder)
         finally:
             faulthandler.cancel_dump_traceback_later()
 

@@ -32,6 +32,13 @@ MARKERS = (
     "killed",
     "closed",
 )
+OWN = ("time", "worker", "pid", "attempt")  # the supervisor says these itself
+# What a marker must come with beside it, of which type; what is missing is told as empty.
+NEEDED: dict[str, dict[str, type]] = {
+    **{marker: {} for marker in MARKERS},
+    "picture": {},
+    "error": {"kind": str, "text": str, "traceback": str, "phase": str},
+}
 
 
 def packed(message: dict[str, Any]) -> bytes:
@@ -42,6 +49,20 @@ def unpacked(content: bytes) -> dict[str, Any]:
     message = json.loads(content)
     assert isinstance(message, dict)
     return message
+
+
+def heard(content: bytes) -> dict[str, Any] | None:
+    """A worker's message; None for what no worker says, as when a library wrote into its channel."""
+    try:
+        message = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or message.get("marker") not in NEEDED:
+        return None
+    needed = NEEDED[message["marker"]]
+    if not all(isinstance(message.get(name, ""), kind) for name, kind in needed.items()):
+        return None
+    return {name: value for name, value in message.items() if name not in OWN}
 
 
 def reset_call(seed: int) -> bytes:

@@ -50,7 +50,7 @@ class Worker:
         their_life, self._life = os.pipe()
         self.memory = os.memfd_create("holdfast-worker")
         given = (theirs.fileno(), their_life, self.memory)
-        command = [sys.executable, "-m", "holdfast.worlds.workers.process", *map(str, given)]
+        command = [sys.executable, "-P", "-m", "holdfast.worlds.workers.process", *map(str, given)]
         self.log.parent.mkdir(exist_ok=True)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(

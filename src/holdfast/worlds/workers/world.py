@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from holdfast.errors import SnapshotUnsupported
+from holdfast.kit.errors import SnapshotUnsupported
 from holdfast.worlds.api import ArrayWorld, Role, Situation, WorldSpec
 from holdfast.worlds.gym import PLAYER, SEEDS, GymSettings, anew_notes
 from holdfast.worlds.gym_draw import sight_picture

@@ -1,0 +1,229 @@
+"""Two records of golden runs, compared exactly through the map of names: what differs, and where first."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from golden_bytes.names import Names, Policies, renamed, renamed_array
+
+TREES = ("evals", "facts", "streams", "files", "outputs")  # parts that are compared leaf by leaf
+SHOWN = 4  # differences told per kind and part
+Leaves = dict[str, Any]
+
+
+class Found(NamedTuple):
+    """What a comparison of one part of one kind says."""
+
+    count: int  # things compared
+    differences: list[str]
+    notes: tuple[str, ...] = ()  # what the map or the bytes explain
+
+
+def compare_kind(old: dict[str, Any], new: dict[str, Any], names: Names) -> dict[str, Found]:
+    """Every part of one kind's records."""
+    sides = [numbered(old), numbered(new)]
+    found = {
+        "arrays": compare_arrays(sides[0].get("arrays", {}), sides[1].get("arrays", {}), names),
+        "metrics": compare_metrics(sides[0].get("metrics", []), sides[1].get("metrics", []), names),
+        "events": compare_events(sides[0].get("events", []), sides[1].get("events", []), names),
+    }
+    for part in TREES:
+        found[part] = compare_leaves(part, sides[0].get(part, {}), sides[1].get(part, {}), names)
+    return found
+
+
+def numbered(record: dict[str, Any]) -> dict[str, Any]:
+    """With frozen policies by number, in the order in which events name them."""
+    policies = Policies()
+    order = ["events", *(part for part in record if part not in ("events", "arrays")), "arrays"]
+    return {part: policies.numbered(record[part]) for part in order if part in record}
+
+
+def compare_arrays(old: dict[str, Any], new: dict[str, Any], names: Names) -> Found:
+    """By name; what is left, by its bytes."""
+    old = {renamed_array(name, names.arrays): a for name, a in old.items() if not names.is_dropped("arrays", name)}
+    new = {name: a for name, a in new.items() if not names.is_added("arrays", name)}
+    differences = []
+    for name in sorted(old.keys() & new.keys()):
+        if identity(old[name]) != identity(new[name]):
+            differences.append(f"{name}: {told_array(old[name])} -> {told_array(new[name])}")
+    gone = Counter(identity(old[name]) for name in old.keys() - new.keys())
+    come = Counter(identity(new[name]) for name in new.keys() - old.keys())
+    same = gone & come
+    notes = (f"{same.total()} arrays renamed, same bytes",) if same else ()
+    differences += unmatched(old, new, same, "gone")
+    differences += unmatched(new, old, same, "new")
+    return Found(len(old), differences, notes)
+
+
+def unmatched(these: dict[str, Any], others: dict[str, Any], same: Counter[str], word: str) -> list[str]:
+    left, found = Counter(same), []
+    for name in sorted(these.keys() - others.keys()):
+        if left[identity(these[name])] > 0:
+            left[identity(these[name])] -= 1
+        else:
+            found.append(f"{word}: {name} {told_array(these[name])}")
+    return found
+
+
+def identity(array: dict[str, Any]) -> str:
+    return json.dumps([array["dtype"], array["shape"], array["sha256"]])
+
+
+def told_array(array: dict[str, Any]) -> str:
+    shape = "x".join(map(str, array["shape"]))
+    mean = f" mean {array['mean']}" if "mean" in array else ""
+    return f"{array['dtype']}[{shape}] {array['sha256'][:8]}{mean}"
+
+
+def compare_metrics(old: list[dict[str, Any]], new: list[dict[str, Any]], names: Names) -> Found:
+    """Row by row."""
+    differences = [f"{len(old)} rows -> {len(new)} rows"] if len(old) != len(new) else []
+    for number, (before, now) in enumerate(zip(old, new, strict=False), 1):
+        kept = {renamed(k, names.metrics): v for k, v in before.items() if not names.is_dropped("metrics", k)}
+        now = {k: v for k, v in now.items() if not names.is_added("metrics", k)}
+        differences += [f"row {number}: {line}" for line in leaf_differences(kept, now)]
+    return Found(sum(map(len, old)), differences)
+
+
+def compare_events(old: list[dict[str, Any]], new: list[dict[str, Any]], names: Names) -> Found:
+    """In their order, after those that only one tree writes are left out."""
+    before = [modern_event(event, names) for event in old if not names.is_dropped("events", event["event"])]
+    now = [plain_event(event, names) for event in new if not names.is_added("events", event["event"])]
+    differences = []
+    for number, (one, other) in enumerate(zip(before, now, strict=False), 1):
+        if one["event"] != other["event"]:
+            differences.append(f"event {number}: {one['event']!r} -> {other['event']!r}")
+            break
+        place = f"event {number} ({one['event']}, iteration {one.get('iteration')})"
+        differences += [f"{place}: {line}" for line in leaf_differences(one, other)]
+    if len(before) != len(now):
+        differences.append(f"{len(before)} events -> {len(now)} events{counted(before, now)}")
+    return Found(len(old), differences)
+
+
+def counted(before: list[Leaves], now: list[Leaves]) -> str:
+    old, new = (Counter(event["event"] for event in side) for side in (before, now))
+    return "".join(f"; {kind}: {old[kind]} -> {new[kind]}" for kind in sorted(old | new) if old[kind] != new[kind])
+
+
+def modern_event(event: dict[str, Any], names: Names) -> Leaves:
+    kind = event["event"]
+    found: Leaves = {"event": renamed(kind, names.events)}
+    for place, value in leaves(event):
+        full = f"{kind}.{place}"
+        if place != "event" and not names.is_dropped("fields", full):
+            new = renamed(full, names.fields)
+            found[new.removeprefix(f"{kind}.").removeprefix(f"{found['event']}.")] = modern_text(value, names)
+    return found
+
+
+def plain_event(event: dict[str, Any], names: Names) -> Leaves:
+    kind = event["event"]
+    return {place: value for place, value in leaves(event) if not names.is_added("fields", f"{kind}.{place}")}
+
+
+def modern_text(value: Any, names: Names) -> Any:
+    return renamed(value, names.texts) if isinstance(value, str) else value
+
+
+def compare_leaves(part: str, old: Any, new: Any, names: Names) -> Found:
+    """By place; a value that moved to another place under its own last name is the same."""
+    before = {
+        renamed(place, names.facts): modern_text(value, names)
+        for place, value in leaves(old)
+        if not names.is_dropped(part, place)
+    }
+    now = {place: value for place, value in leaves(new) if not names.is_added(part, place)}
+    gone = {place: before[place] for place in before.keys() - now.keys()}
+    come = {place: now[place] for place in now.keys() - before.keys()}
+    moved = pairs_of_moved(gone, come)
+    for one, other in moved:
+        del gone[one], come[other]
+    both = {place: value for place, value in before.items() if place in now or place in gone}
+    differences = leaf_differences(both, {**{p: v for p, v in now.items() if p in before}, **come})
+    notes = (f"{len(moved)} values moved, the same",) if moved else ()
+    return Found(len(before), differences, notes)
+
+
+def pairs_of_moved(gone: Leaves, come: Leaves) -> list[tuple[str, str]]:
+    """Places of equal values with the same last name."""
+    waiting: dict[str, list[str]] = {}
+    for place in sorted(come):
+        waiting.setdefault(json.dumps([place.rpartition(".")[2], come[place]]), []).append(place)
+    found = []
+    for place in sorted(gone):
+        candidates = waiting.get(json.dumps([place.rpartition(".")[2], gone[place]]))
+        if candidates:
+            found.append((place, candidates.pop(0)))
+    return found
+
+
+def leaf_differences(old: Leaves, new: Leaves) -> list[str]:
+    found = []
+    for place in [*old, *(place for place in new if place not in old)]:
+        if place not in new:
+            found.append(f"{place} = {short(old[place])} is gone")
+        elif place not in old:
+            found.append(f"{place} = {short(new[place])} is new")
+        elif old[place] != new[place]:
+            found.append(f"{place}: {short(old[place])} -> {short(new[place])}")
+    return found
+
+
+def short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Every number, text and empty table below a value, with its place."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    empty = True
+    for key, item in inside:
+        empty = False
+        yield from leaves(item, f"{place}.{key}" if place else str(key))
+    if empty and place:
+        yield place, value
+
+
+def compare_records(old: Path, new: Path, names: Names) -> tuple[dict[str, dict[str, Found]], list[str]]:
+    """Every kind that both records have, and the kinds that only one has."""
+    kinds = [{path.stem for path in side.glob("*.json")} for side in (old, new)]
+    found = {}
+    for kind in sorted(kinds[0] & kinds[1]):
+        sides = [json.loads((side / f"{kind}.json").read_text()) for side in (old, new)]
+        found[kind] = compare_kind(sides[0], sides[1], names)
+    missing = [f"{kind}: only in {old}" for kind in sorted(kinds[0] - kinds[1])]
+    return found, missing + [f"{kind}: only in {new}" for kind in sorted(kinds[1] - kinds[0])]
+
+
+def table(found: dict[str, dict[str, Found]]) -> str:
+    """Kinds against parts, then the first differences of each."""
+    parts = ["arrays", "metrics", "events", *TREES]
+    width = max([len(kind) for kind in found] + [4])
+    lines = ["  ".join([" " * width, *(f"{part:>9}" for part in parts)])]
+    for kind, results in found.items():
+        cells = [cell(results[part]) for part in parts]
+        lines.append("  ".join([kind.ljust(width), *(f"{text:>9}" for text in cells)]))
+    for kind, results in found.items():
+        for part in parts:
+            lines += [f"{kind}, {part}: {note}" for note in results[part].notes]
+            lines += [f"{kind}, {part}: {line}" for line in results[part].differences[:SHOWN]]
+            if len(results[part].differences) > SHOWN:
+                lines.append(f"{kind}, {part}: and {len(results[part].differences) - SHOWN} more")
+    return "\n".join(lines)
+
+
+def cell(found: Found) -> str:
+    if found.differences:
+        return f"{len(found.differences)} differ"
+    return "equal" if found.count else "-"
+
+
+def all_equal(found: dict[str, dict[str, Found]]) -> bool:
+    return not any(result.differences for results in found.values() for result in results.values())

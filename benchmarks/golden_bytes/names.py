@@ -1,0 +1,111 @@
+"""The map of names between two trees: what an older tree's options, metrics, events, arrays and facts are called now.
+
+A `*` in a name stands for any characters; the new name's stars take the same text, in order. Arrays are mapped by
+regular expressions. Without a map nothing is renamed.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+POLICY = re.compile(r"\b(?:[0-9a-f]{16}|[0-9a-f]{12}|(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{6})\b")  # a hash of its content
+Renames = dict[str, str]
+
+
+@dataclass
+class Names:
+    """What the map says; empty tables where it says nothing."""
+
+    options: Renames = field(default_factory=dict)  # "section.key", or "section.key=value" for one value
+    presets: Renames = field(default_factory=dict)  # presets and worlds
+    modules: Renames = field(default_factory=dict)  # that world.py imports from
+    words: Renames = field(default_factory=dict)  # of commands: verbs and their flags
+    metrics: Renames = field(default_factory=dict)
+    events: Renames = field(default_factory=dict)  # kinds of events
+    fields: Renames = field(default_factory=dict)  # places in events: "offered.policy" or "*.policy"
+    arrays: Renames = field(default_factory=dict)  # regular expressions
+    facts: Renames = field(default_factory=dict)  # places in facts, evaluations, streams, files and outputs
+    texts: Renames = field(default_factory=dict)  # whole texts that are values
+    dropped: dict[str, list[str]] = field(default_factory=dict)  # by part: what the newer tree has no more
+    added: dict[str, list[str]] = field(default_factory=dict)  # what only the newer one has
+
+    def modern(self, words: list[str], options: Renames, complaint: str) -> tuple[list[str], Renames]:
+        """Words and options with new names for the old ones a complaint names; for all of them if it is empty."""
+
+        def told(name: str) -> bool:
+            return not complaint or name.partition("=")[0] in complaint
+
+        changed = {old: new for old, new in {**self.presets, **self.words}.items() if told(old)}
+        found: Renames = {}
+        for name, value in options.items():
+            pair = f"{name}={value}"
+            old = pair if pair in self.options else name
+            if name in self.dropped.get("options", []) and told(name):
+                continue
+            new = self.options[old] if old in self.options and told(old) else name
+            key, _, given = new.partition("=")
+            found[key] = given or value
+        return [changed.get(word, word) for word in words], found
+
+    def is_dropped(self, part: str, name: str) -> bool:
+        return any(matches(pattern, name) for pattern in self.dropped.get(part, []))
+
+    def is_added(self, part: str, name: str) -> bool:
+        return any(matches(pattern, name) for pattern in self.added.get(part, []))
+
+
+def read_names(path: Path | None) -> Names:
+    """The map in a TOML file; an unknown table is an error, as it would silently explain nothing."""
+    if path is None:
+        return Names()
+    found = tomllib.loads(path.read_text())
+    unknown = sorted(found.keys() - Names.__dataclass_fields__.keys())
+    if unknown:
+        raise ValueError(f"{path}: unknown tables {', '.join(unknown)}; there are {', '.join(Names().__dict__)}")
+    return Names(**found)
+
+
+@cache
+def pattern_of(text: str) -> re.Pattern[str]:
+    return re.compile("(.*?)".join(re.escape(part) for part in text.split("*")))
+
+
+def matches(pattern: str, name: str) -> bool:
+    return pattern_of(pattern).fullmatch(name) is not None
+
+
+def renamed(name: str, renames: Renames) -> str:
+    """The first rename that fits the whole name."""
+    for old, new in renames.items():
+        if old == name:
+            return new
+        if "*" in old and (found := pattern_of(old).fullmatch(name)):
+            for text in found.groups():
+                new = new.replace("*", text, 1)
+            return new
+    return name
+
+
+def renamed_array(name: str, renames: Renames) -> str:
+    for old, new in renames.items():
+        name = re.sub(old, new, name)
+    return name
+
+
+class Policies:
+    """Frozen policies by number, in the order a run first names them: their hashes change with the names of arrays."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, str] = {}
+
+    def numbered(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return POLICY.sub(lambda found: self.seen.setdefault(found[0], f"policy {len(self.seen) + 1}"), value)
+        if isinstance(value, dict):
+            return {self.numbered(key): self.numbered(item) for key, item in value.items()}
+        return [self.numbered(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,1 @@
+"""A school of fish that must survive a predator: world, curriculum, views."""

@@ -1,0 +1,1 @@
+"""Films, plots and report sections of the fish school."""

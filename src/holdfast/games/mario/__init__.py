@@ -1,0 +1,1 @@
+"""Super Mario Bros: world, start states, adaptive values, views."""

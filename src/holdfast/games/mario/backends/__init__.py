@@ -1,0 +1,1 @@
+"""Super Mario Bros played by other emulators in worker processes."""

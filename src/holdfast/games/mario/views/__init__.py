@@ -1,0 +1,1 @@
+"""Report sections and tables of stages."""

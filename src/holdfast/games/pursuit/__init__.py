@@ -1,0 +1,1 @@
+"""A pursuer against an evader."""

@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, random numbers, compiled kernels, timing, the disk."""
