@@ -16,11 +16,10 @@ from holdfast.curriculum.feasibility_floor import BestLimit
 from holdfast.curriculum.findings import Finding, repaired_gate
 from holdfast.curriculum.gate import run_gate
 from holdfast.curriculum.gate_settings import GateSettings
-from holdfast.curriculum.legacy import DENSITY_DEFAULTS
 from holdfast.curriculum.schedule import parse_schedule
 from holdfast.games.fish.density import density_problems
 from holdfast.kit.errors import ConfigError
-from tests.curriculum.published import question, queue
+from tests.curriculum.published import density, question, queue
 
 V42 = question("v42")
 REPORT = check(V42)
@@ -208,7 +207,7 @@ def test_best_model_limits_below_the_floor_are_dead() -> None:
 def test_shapes_that_do_not_fit() -> None:
     assert codes(ask(total_iterations=90)) == [("F11", "infeasible")]
     assert codes(ask(replace(GOOD, phase_allowance=(1, 3)))) == [("F11", "dead")]
-    assert codes(ask(misfits=density_problems(DENSITY_DEFAULTS, parse_schedule("25:40"))))[0] == ("F11", "infeasible")
+    assert codes(ask(misfits=density_problems(density(), parse_schedule("25:40"))))[0] == ("F11", "infeasible")
     assert codes(ask(learning_rates=[1e-3] * 79 + [0.0])) == []
     assert codes(ask(learning_rates=[1e-3] * 40 + [0.0] + [1e-3] * 39)) == [("F11", "warn")]
 

@@ -380,6 +380,12 @@ def deck_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return harvest_deck(arguments) if arguments.action == "harvest" else show_deck(arguments)
 
 
+def import_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.imports import import_settings
+
+    return import_settings(arguments.source, arguments.file, arguments.out)
+
+
 def doctor_game_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.doctor import doctor_game
 
@@ -550,6 +556,12 @@ VERBS = {
     "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb, "bench train"),
     "trust": Verb(
         "let a module of yours be imported wherever a run names it", cli_words.trust, trust_verb, "trust my_module"
+    ),
+    "import": Verb(
+        "write the preset that another program's settings amount to",
+        cli_words.import_,
+        import_verb,
+        "import fish-command v42.sh",
     ),
 }
 

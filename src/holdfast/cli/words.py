@@ -287,6 +287,12 @@ def deck(verb: Parser) -> None:
     show.add_argument("--picture", metavar="FILE", help="also draw it to this .png file")
 
 
+def import_(verb: Parser) -> None:
+    verb.add_argument("source", metavar="SOURCE", help="fish-command: a command line of the trainer that came before")
+    verb.add_argument("file", metavar="FILE", help="what to read")
+    verb.add_argument("--out", metavar="FILE", help="write the preset here (default: to standard output)")
+
+
 def checkpoint(verb: Parser) -> None:
     verb.add_argument("action", choices=["inspect", "verify", "prune", "backfill"])
     verb.add_argument("target", metavar="RUN", help="name or folder of a run; for backfill also any folder above")

@@ -189,6 +189,11 @@ def load_config(target: str, overrides: Overrides | None = None) -> tuple[Config
     return _read(world_name, table, where, given)
 
 
+def from_table(table: dict[str, Any], where: str) -> tuple[Config, frozenset[str]]:
+    """The configuration that a preset's table describes, and the names of the options it sets."""
+    return _read(table["world"]["name"], table, where, given_overrides(None))
+
+
 def from_json(table: dict[str, Any], where: str, overrides: Overrides | None = None) -> tuple[Config, frozenset[str]]:
     """The configuration of a run folder under overrides, and the names of the options that the overrides change."""
     given = given_overrides(overrides)

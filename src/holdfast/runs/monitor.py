@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.config.sections import MetricsConfig
+from holdfast.curriculum.contract import Tell
 from holdfast.kit.closing import close_all
 from holdfast.kit.disk import writing
 from holdfast.kit.errors import HoldfastError
@@ -31,8 +32,6 @@ SLOW_STEPS, SLOW_WINDOW_S = 5, 120.0  # so many slow steps within this time leav
 TICK_S = 0.5
 STEP = "world"  # the clock's name for a step of all lanes
 HELD = "held.log"
-
-Tell = Callable[..., None]  # event(kind, **facts)
 
 
 class Monitor:

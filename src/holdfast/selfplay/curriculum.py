@@ -73,7 +73,7 @@ class SelfPlay(Curriculum):
         self.conditions = ["well", "well"]  # of both roles, when they last learned
         self.stage = ""
 
-    def tell(self, kind: str, **facts: object) -> None:
+    def tell(self, kind: str, /, **facts: object) -> None:
         (self.run.decision if kind in TOLD else self.run.event)(kind, **facts)
 
     def begin(self, run: Run, is_new: bool) -> list[str]:

@@ -6,7 +6,6 @@ fill the window goes on with the one before.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -19,7 +18,6 @@ WAS_WELL = 0.10  # a role that won more often than this has something to lose
 FELL_BY = 0.2
 STUCK_SHARE = 0.2  # of a turn
 FLOOR_CHECKS = 5
-ENTROPY_OF_UNIT_NORMAL = 0.5 * math.log(2.0 * math.pi * math.e)
 
 Condition = Literal["well", "defeated", "fallen", "narrow", "broken", "stuck", "dominates"]
 

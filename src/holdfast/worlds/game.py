@@ -21,6 +21,13 @@ class Metric(NamedTuple):
     meaning: str
 
 
+class Imported(NamedTuple):
+    """Settings of another program in today's terms."""
+
+    options: dict[str, Any]  # by dotted name; those that are as here may be left out
+    notes: tuple[str, ...]  # what does not act here as it did there
+
+
 @dataclass(frozen=True)
 class Game:
     """The parts of a game; all may be left out."""
@@ -51,3 +58,4 @@ class Game:
     presets: str | Path = ""  # folder of TOML presets; empty: `presets` beside the module of the world
     policies: str | Path = ""  # folder of kept policies; empty: `policies` beside it
     bench: Callable[[str, int, bool], dict[str, Any]] | None = None  # (file, repeats, blocks) -> rates of its own
+    imports: Mapping[str, Callable[[str], Imported]] = field(default_factory=dict)  # `import NAME-WHAT`: from a text
