@@ -32,7 +32,7 @@ KEPT = 20  # nameless inputs whose traceback is kept
 
 
 def outcome(reader: Reader, chance: random.Random) -> str:
-    from holdfast.errors import HoldfastError
+    from holdfast.kit.errors import HoldfastError
 
     try:
         reader.read(chance)

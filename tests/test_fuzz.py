@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import HoldfastError
+from holdfast.kit.errors import HoldfastError
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 COUNTS = {

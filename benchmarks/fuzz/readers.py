@@ -14,32 +14,32 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from fuzz.mutate import as_json, edited, edited_arrays, edited_bytes, edited_text
-from holdfast.config import Config
-from holdfast.config_reading import load_config
+from holdfast.config.reading import load_config
+from holdfast.config.sections import Config
 from holdfast.curriculum.deck_archive import Archive, read_archive, write_archive
 from holdfast.curriculum.deck_files import Source, check_deck, read_deck, write_deck
 from holdfast.curriculum.deck_light import write_light
 from holdfast.curriculum.deck_spec import parse_stages
 from holdfast.curriculum.schedule import of_shares, parse_schedule
-from holdfast.errors import HoldfastError
+from holdfast.kit.errors import HoldfastError
+from holdfast.kit.soundness import restoring
+from holdfast.kit.timing import Clock
+from holdfast.nes.assembler import ines_file
+from holdfast.nes.cartridge import load_rom
 from holdfast.rollout.collect import collect
 from holdfast.runs.checkpoint import FACTS, MANIFEST, META, TENSORS, load, manifest_of
-from holdfast.runs.folder import Run, create_run
+from holdfast.runs.folder import RunFolder, create_run
 from holdfast.runs.metadata import Lineage, refuse_other_world
 from holdfast.runs.reading import Follower, read_stream
 from holdfast.runs.recorder import cut_streams_back
 from holdfast.runs.reopen import config_of
 from holdfast.runs.shelf import shelve, take_down
 from holdfast.runs.streams import Rotation, Stream, cut_back
-from holdfast.soundness import restoring
 from holdfast.state import State, initial_state
-from holdfast.timing import Clock
 from holdfast.train import train
 from holdfast.views.report.record import read_record
 from holdfast.views.run_list import describe
 from holdfast.views.terminal import Quiet
-from holdfast.worlds.nes.assembler import ines_file
-from holdfast.worlds.nes.cartridge import load_rom
 from holdfast.worlds.registry import make_world
 
 SMALL = {
@@ -55,7 +55,7 @@ def small_config(root: Path, target: str = "template", **options: str) -> Config
     return load_config(target, [f"--{name}={value}" for name, value in words.items()])[0]
 
 
-def finished(root: Path, target: str = "template", **options: str) -> Run:
+def finished(root: Path, target: str = "template", **options: str) -> RunFolder:
     config = small_config(root, target, **options)
     run = create_run(config, target, ["fuzz"])
     train(config, run, Quiet())
@@ -129,12 +129,13 @@ class Checkpoints(Reader):
         refuse_other_world(saved.name, saved.meta, state.world)
         try:
             with restoring(saved.name):
-                state.restore(saved.arrays, saved.facts["counts"])
+                state.restore(saved.arrays, saved.facts)
                 positions = saved.facts["streams"]
             Lineage.of(saved.name, saved.meta)
             cut_streams_back(self.place / "nowhere", dict(positions))
             with np.errstate(all="ignore"):
-                collect(state.world, state.learners, state.batches, state.memory, state.actions, Clock())
+                seat = state.seat
+                collect(seat.world, seat.learners, seat.batches, seat.memory, seat.actions, Clock())
         finally:
             self.state = None  # half restored, or used
 

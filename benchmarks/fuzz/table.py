@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from holdfast.disk import replace_file
+from holdfast.kit.disk import replace_file
 from holdfast.runs.folder import PACKAGES, _version, git_commit
 
 

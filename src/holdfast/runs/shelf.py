@@ -19,10 +19,10 @@ from holdfast.config.reading import from_json
 from holdfast.config.sections import Config, RunConfig, to_json
 from holdfast.kit.disk import replace_file
 from holdfast.kit.errors import CheckpointError
+from holdfast.kit.soundness import refuse_misfits
 from holdfast.learner.learner import Learner
 from holdfast.runs.plain_files import parse_json
 from holdfast.runs.supervised import supervised
-from holdfast.soundness import refuse_misfits
 from holdfast.state import below, fresh_learners
 from holdfast.worlds.registry import light, make_world
 
