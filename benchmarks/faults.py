@@ -41,18 +41,18 @@ FILLER = "filler"
 MOMENTS: dict[str, tuple[str, str, int]] = {
     "description": ("holdfast.runs.folder", "write_synced", 1),
     "first event": ("holdfast.runs.streams", "Stream.write", 1),
-    "yardsticks": ("holdfast.train", "Training._judge_yardsticks", 1),
-    "first rollout": ("holdfast.rollout.overlap", "Collector.next", 1),
-    "rollout": ("holdfast.rollout.overlap", "Collector.next", 4),
-    "update": ("holdfast.train", "update", 4),
+    "yardsticks": ("holdfast.curriculum.judge", "EpisodeJudge._play_yardsticks", 1),
+    "first rollout": ("holdfast.rollout.seat", "Seat.collect", 1),
+    "rollout": ("holdfast.rollout.seat", "Seat.collect", 4),
+    "count": ("holdfast.run", "Run.count", 4),
     "metrics": ("holdfast.runs.metrics", "MetricsWriter.write", 4),
-    "evaluation": ("holdfast.train", "Training.evaluate", 2),
-    "evaluation's file": ("holdfast.runs.folder", "Run.write_json", 3),
+    "evaluation": ("holdfast.curriculum.judge", "EpisodeJudge.evaluate", 2),
+    "evaluation's file": ("holdfast.runs.folder", "RunFolder.write_json", 3),
     "first checkpoint": ("holdfast.runs.checkpoint", "Checkpoints._write", 1),
     "checkpoint": ("holdfast.runs.checkpoint", "Checkpoints._write", 2),
     "within a checkpoint": ("holdfast.runs.checkpoint", "write_synced", 7),
     "pointer": ("holdfast.runs.checkpoint", "point", 3),
-    "final evaluation": ("holdfast.train", "Training.conclude", 1),
+    "final evaluation": ("holdfast.curriculum.judge", "EpisodeJudge.conclude", 1),
     "closing": ("holdfast.runs.recorder", "Recorder.close", 1),
     "report": ("holdfast.runs.tables", "write_table", 1),
 }
@@ -266,7 +266,7 @@ def main() -> int:
     import holdfast.views.terminal  # noqa: F401
 
     deadline, bad, count, origin = time.monotonic() + 60.0 * given.minutes, 0, 0, about()
-    with tempfile.TemporaryDirectory() as root:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
         for target in given.targets.split(","):
             first = mounted(Path(root) / f"whole-{target}")
             if forked(first, ["train", TARGETS[target], *OPTIONS], Path(root) / "whole.log") != 0:

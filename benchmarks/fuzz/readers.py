@@ -129,12 +129,13 @@ class Checkpoints(Reader):
         refuse_other_world(saved.name, saved.meta, state.world)
         try:
             with restoring(saved.name):
-                state.restore(saved.arrays, saved.facts["counts"])
+                state.restore(saved.arrays, saved.facts)
                 positions = saved.facts["streams"]
             Lineage.of(saved.name, saved.meta)
             cut_streams_back(self.place / "nowhere", dict(positions))
             with np.errstate(all="ignore"):
-                collect(state.world, state.learners, state.batches, state.memory, state.actions, Clock())
+                seat = state.seat
+                collect(seat.world, seat.learners, seat.batches, seat.memory, seat.actions, Clock())
         finally:
             self.state = None  # half restored, or used
 
