@@ -186,7 +186,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("target", "error", "text"), REFUSED, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("target", "error", "text"), REFUSED, ids=[text[:30] for _, _, text in REFUSED])
 def test_what_is_no_target_is_refused(target: Any, error: type[Exception], text: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=text):
         hf.train(target, TINY)
