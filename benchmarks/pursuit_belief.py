@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from holdfast.selfplay.duel import Duel
 
 from holdfast.config.reading import load_config
 from holdfast.learner.learner import Learner
 from holdfast.learner.parts_encoder import mixture_of
+from holdfast.run import Run, open_run
 from holdfast.runs.folder import create_run
 from holdfast.selfplay.arena import Arena
-from holdfast.selfplay.turns import begin_turn, end_turn
+from holdfast.train import collect_and_learn
 from holdfast.views.terminal import Quiet
 
 RESULT = Path(__file__).parent / "results" / "pursuit_belief.json"
@@ -41,19 +41,19 @@ DISTANCE = 5  # its place in a sight: after pose, speed and turn rate
 Table = dict[str, float]
 
 
-def learned(iterations: int, root: str) -> Duel:
+def learned(iterations: int, root: str) -> Run:
     config, _ = load_config("pursuit-v", [*WORDS, f"--run.iterations={iterations}", f"--run.root={root}"])
-    duel = Duel(config, create_run(config, "pursuit-v", ["benchmark"]), Quiet())
+    run = open_run(config, create_run(config, "pursuit-v", ["benchmark"]), Quiet())
+    run.curriculum.begin(run, True)
     for iteration in range(iterations):
-        if duel.state.book.turn is None:
-            begin_turn(duel.state, duel.ladder, duel.tell)
-        duel.learn()
-        if duel.state.book.turn is not None and duel.state.book.turn.left <= 0:
-            end_turn(duel.state, duel.tell)
+        plan = run.curriculum.plan(run)
+        played = [collect_and_learn(run, seat, plan) for seat in plan.seats]
+        run.curriculum.observe(run, played, run.count(played))
         if (iteration + 1) % 20 == 0:
-            table = {side.name: compared(side.learner, duel.state.arenas[side.number]) for side in duel.state.sides}
+            arenas = [seat for seat in run.state.seats.values() if isinstance(seat, Arena)]
+            table = {arena.role: compared(arena.learner, arena) for arena in arenas}
             print(iteration + 1, json.dumps(table), flush=True)
-    return duel
+    return run
 
 
 @torch.inference_mode()
@@ -82,9 +82,10 @@ def off(said: torch.Tensor, truth: torch.Tensor) -> float:
 
 def main(iterations: int) -> None:
     with tempfile.TemporaryDirectory() as root:
-        duel = learned(iterations, root)
-        table: dict[str, Any] = {"iterations": iterations, "agent_steps": duel.state.counts.agent_steps}
-        table |= {side.name: compared(side.learner, duel.state.arenas[side.number]) for side in duel.state.sides}
+        run = learned(iterations, root)
+        table: dict[str, Any] = {"iterations": iterations, "agent_steps": run.state.counts.agent_steps}
+        arenas = [seat for seat in run.state.seats.values() if isinstance(seat, Arena)]
+        table |= {arena.role: compared(arena.learner, arena) for arena in arenas}
     print(json.dumps(table, indent=1))
     RESULT.write_text(json.dumps(table, indent=1) + "\n")
 

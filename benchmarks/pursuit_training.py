@@ -17,11 +17,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.selfplay.duel import Duel
-
 from holdfast.config.reading import load_config
+from holdfast.run import open_run
 from holdfast.runs.folder import create_run
-from holdfast.selfplay.turns import begin_turn, end_turn
+from holdfast.train import collect_and_learn
 from holdfast.views.terminal import Quiet
 
 RESULT = Path(__file__).parent / "results" / "pursuit_training.json"
@@ -58,17 +57,16 @@ def measure(case: Case, iterations: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as root:
         own = [f"--run.root={root}", f"--rollout.threads={case.threads}", "--evaluation.every=0"]
         config, _ = load_config(case.preset, [*case.words, *own, "--run.tensorboard=false"])
-        duel = Duel(config, create_run(config, case.preset, ["benchmark"]), Quiet())
+        run = open_run(config, create_run(config, case.preset, ["benchmark"]), Quiet())
+        run.curriculum.begin(run, True)
         begun = done = 0.0
         for iteration in range(iterations + WARM_UP):
             if iteration == WARM_UP:
-                begun, done = now(), duel.state.counts.agent_steps
-            if duel.state.book.turn is None:
-                begin_turn(duel.state, duel.ladder, duel.tell)
-            duel.learn()
-            if duel.state.book.turn is not None and duel.state.book.turn.left <= 0:
-                end_turn(duel.state, duel.tell)
-        rate = (duel.state.counts.agent_steps - done) / (now() - begun)
+                begun, done = now(), run.state.counts.agent_steps
+            plan = run.curriculum.plan(run)
+            played = [collect_and_learn(run, seat, plan) for seat in plan.seats]
+            run.curriculum.observe(run, played, run.count(played))
+        rate = (run.state.counts.agent_steps - done) / (now() - begun)
         return rate, rate * config.world.hold
 
 

@@ -28,11 +28,12 @@ import numpy as np
 
 from holdfast.config.reading import load_config
 from holdfast.kit.intervals import bootstrap_mean
+from holdfast.run import Run, open_run
 from holdfast.runs.folder import create_run
 from holdfast.runs.monitor import STEP
 from holdfast.runs.recorder import Recorder
 from holdfast.runs.watch import Progress
-from holdfast.train import Training
+from holdfast.train import loop
 from holdfast.views.terminal import Quiet
 
 ALWAYS = {
@@ -105,7 +106,7 @@ class Switch(Quiet):
     is_on: bool = True
     taken: list[tuple[bool, float, float]] = field(default_factory=list)  # on?, CPU seconds, wall seconds
 
-    def open(self, training: Training, off: Recorder) -> None:
+    def open(self, training: Run, off: Recorder) -> None:
         self.training, self.on_recorder, self.off_recorder = training, training.recorder, off
         self.monitor, self.look = training.recorder.monitor, training.recorder.monitor.look
         self.meters = {True: Meter(self.on_recorder), False: Meter(off)}
@@ -140,12 +141,12 @@ def measure(root: Path, target: str, block: int, pairs: int) -> dict[str, Any]:
     on, _ = load_config(target, [f"--{name}={value}" for name, value in options.items()])
     off, _ = load_config(target, [f"--{name}={value}" for name, value in {**options, **OFF}.items()])
     switch = Switch(block, pairs)
-    training = Training(on, create_run(on, target, ["benchmark"]), switch)
+    training = open_run(on, create_run(on, target, ["benchmark"]), switch)
     beside = Recorder(create_run(off, target, ["benchmark"]).folder, off, training.clock)
     beside.open(training.state.world.spec, 0, 0, {})
     switch.open(training, beside)
     with suppress(Enough):
-        training.start()
+        training.start(loop)
     pairs_taken = [switch.taken[i : i + 2] for i in range(2, len(switch.taken), 2)]
     own = share(switch.writing_s, pairs_taken, 1) + share(switch.threads_s, pairs_taken, 2)
     cpu, wall = overhead(pairs_taken, 1), overhead(pairs_taken, 2)

@@ -48,11 +48,12 @@ def _as_said(world: str, found: Imported) -> dict[str, object]:
     """Only what must be said, in the order of our options: all else is as here."""
     made = world_class(world)
     known = known_options(sections_for(made.Settings, made.game.sections))
-    return {
-        name: found.options[name]
-        for name, info in known.items()
-        if name in found.options and found.options[name] != info.default
-    }
+    said: dict[str, Any] = {}
+    for name, info in known.items():
+        if name in found.options and found.options[name] != info.default:
+            said[name] = found.options[name]
+        said |= {key: value for key, value in found.options.items() if key.startswith(f"{name}.")}  # a nested table
+    return said
 
 
 def _comments(source: str, file: str, found: Imported) -> list[str]:
