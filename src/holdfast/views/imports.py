@@ -48,7 +48,7 @@ def _as_said(world: str, found: Imported) -> dict[str, object]:
     """Only what must be said, in the order of our options: all else is as here."""
     made = world_class(world)
     known = known_options(sections_for(made.Settings, made.game.sections))
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     for name, info in known.items():
         if name in found.options and found.options[name] != info.default:
             said[name] = found.options[name]
