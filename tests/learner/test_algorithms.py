@@ -13,6 +13,7 @@ import torch
 
 import holdfast
 from holdfast.config.checks import check_against_world
+from holdfast.config.options import _options_of
 from holdfast.config.sections import LearnerConfig
 from holdfast.kit.errors import ConfigError
 from holdfast.learner.advantages import explained_variance, gae
@@ -54,9 +55,11 @@ class Reinforce:
 
 
 @pytest.fixture
-def reinforce(monkeypatch: pytest.MonkeyPatch) -> str:
+def reinforce(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setitem(ALGORITHMS, "reinforce", Algorithm(f"{__name__}:Reinforce"))
-    return "reinforce"
+    _options_of.cache_clear()  # a process reads the table once
+    yield "reinforce"
+    _options_of.cache_clear()
 
 
 def test_an_algorithm_of_one_line_in_the_table_learns(tmp_path: Path, reinforce: str) -> None:

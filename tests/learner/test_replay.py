@@ -210,5 +210,5 @@ def test_replay_is_refused_where_it_cannot_work() -> None:
         check_against_world(config, explicit, spec_of(config))
     with pytest.raises(ConfigError, match=r"learner\.replay has no effect while learner\.algorithm is ppo"):
         load_config("template", ["--learner.replay", "true"])
-    with pytest.raises(ConfigError, match=r"replay\.alpha has no effect while learner\.replay is False"):
+    with pytest.raises(ConfigError, match=r"replay\.alpha has no effect while learner\.replay is false"):
         load_config("template", ["--learner", "vtrace", "--replay.alpha", "0.5"])
