@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.cli.main import main
+import holdfast as hf
 
 if __name__ == "__main__":
-    main(["demo", *sys.argv[1:]])
+    run = hf.train("fish", sys.argv[1:])
+    if run.result.outcome == "interrupted":
+        sys.exit(run.result.exit_status)
+    print("filming one held-out episode ...", flush=True)
+    print(f"video:  {run.film()}")
+    print(f"report: {run.report()}")

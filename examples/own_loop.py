@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.worlds.api import random_policy
-from holdfast.worlds.registry import make_world, world_class
+import holdfast as hf
 
-settings = world_class("fish").Settings(fish=25, steps=200)
-world = make_world("fish", settings, lanes=8, seed=1)
-world.reset()
+world = hf.make_world("fish", lanes=8, seed=1, fish=25, steps=200)
 for _ in range(50):
-    world.step(random_policy(world))
+    world.step(hf.random_policy(world))
 situation = world.save(np.array([3]))  # lane 3 as it is now
 for _ in range(50):
-    world.step(random_policy(world))
+    world.step(hf.random_policy(world))
 world.load(np.arange(8), situation)  # eight lanes go on from there
 print("alive in every lane:", world.roles["fish"].alive.sum(1).tolist())

@@ -311,6 +311,18 @@ def crossplay_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return show_crossplay(runs, arguments.duels, arguments.json)
 
 
+def study_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.study import show_study
+
+    return show_study(arguments, options)
+
+
+def compare_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.comparison import show_comparison
+
+    return show_comparison(arguments)
+
+
 def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.runs.folder import find_run
 
@@ -472,6 +484,19 @@ VERBS = {
         cli_words.crossplay,
         crossplay_verb,
         "crossplay pursuit-1 pursuit-2",
+    ),
+    "study": Verb(
+        "many runs that answer one question: seeds, grids, searches, populations; again, it goes on",
+        cli_words.study,
+        study_verb,
+        "study template --seeds 1-3",
+        takes_options=True,
+    ),
+    "compare": Verb(
+        "compare runs by their configurations: intervals over seeds, differences, learning curves",
+        cli_words.compare,
+        compare_verb,
+        "compare studies/template",
     ),
     "report": Verb("write a run's report.html", cli_words.report, report_verb, "report first"),
     "runs": Verb("list the runs", cli_words.runs, runs_verb, "runs --json"),

@@ -166,6 +166,48 @@ def crossplay(verb: Parser) -> None:
     verb.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def study(verb: Parser) -> None:
+    verb.add_argument(
+        "targets",
+        metavar="TARGET",
+        nargs="+",
+        help="presets, worlds or .toml presets as for train; a study file; or the name of a study to go on with",
+    )
+    verb.add_argument("--name", default="", help="name of the study (default: of its file, or of its targets)")
+    verb.add_argument("--root", default="studies", help="folder that holds the studies")
+    verb.add_argument("--seeds", metavar="SEEDS", help="as in 1-10 or 1-5,101 (default 1-10)")
+    verb.add_argument(
+        "--grid", action="append", default=[], metavar="KEY=A,B", help="every combination of values, with every seed"
+    )
+    verb.add_argument("--search", metavar="SAMPLER", help="tpe, random, grid or cmaes over [search.space] of the file")
+    verb.add_argument("--trials", type=int, help="with a search: how many in all")
+    verb.add_argument("--goal", metavar="max:MEASURE", help="with a search or a population (default max:score)")
+    verb.add_argument("--prune", metavar="RULE", help="with a search: median or none (the default)")
+    verb.add_argument(
+        "--pbt", type=int, metavar="MEMBERS", help="train a population over [population.space] of the file"
+    )
+    verb.add_argument("--generation", type=int, metavar="ITERATIONS", help="with a population: between two exchanges")
+    verb.add_argument("--jobs", type=int, help="runs side by side (default: one per core)")
+    verb.add_argument("--retry-failed", action="store_true", help="run failed trials again")
+    verb.add_argument("--on", default="local", help="local; ray: started here; auto or an address: a Ray cluster")
+    verb.add_argument("--storage", metavar="PATH", default="", help="with Ray: a folder that all nodes see")
+    verb.add_argument("--piece", type=int, default=0, help="with Ray: iterations of a task (default: checkpoint.every)")
+    verb.add_argument("--strict", action="store_true", help="with Ray: refuse nodes with other versions")
+    verb.add_argument("--quiet", action="store_true", help="say nothing while it goes on but notes")
+    verb.add_argument("--json", action="store_true", help="progress to standard error, one JSON object at the end")
+
+
+def compare(verb: Parser) -> None:
+    verb.add_argument("paths", metavar="STUDY|RUN", nargs="+", help="names or folders of studies and runs")
+    verb.add_argument(
+        "--by", metavar="OPTIONS", default="", help="group by these options alone, as in learner.lr,learner.epochs"
+    )
+    verb.add_argument("--measure", default="score", help="score, or a number of the final evaluation's episodes")
+    verb.add_argument("--threshold", type=float, help="also when the measure reached this in training")
+    verb.add_argument("--page", metavar="FILE", help="also write an HTML page with plots")
+    verb.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def report(verb: Parser) -> None:
     add_run(verb)
     verb.add_argument("--films", action="store_true", help="film the worst episodes of every evaluation that kept them")

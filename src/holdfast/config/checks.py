@@ -7,8 +7,8 @@ from typing import Any
 from holdfast.config.options import allows, wanted
 from holdfast.config.sections import Config, flat, options_known
 from holdfast.kit.errors import ConfigError
-from holdfast.learner.choices import as_chosen
-from holdfast.learner.engine import obstacles
+from holdfast.learner.algorithms import ALGORITHMS
+from holdfast.learner.engines import ENGINES, obstacles
 from holdfast.learner.schedules import LONGEST_WARMUP, rises_again
 from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
@@ -71,7 +71,7 @@ def acting(config: Config, facts: dict[str, str]) -> dict[str, Any]:
 
 def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpec) -> None:
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
-    roles = [as_chosen(role, config.policy) for role in spec.roles]
+    roles = [role.discretized(config.policy.grid) for role in spec.roles]
     problems = [problem for role in roles for problem in _role_problems(config, explicit, role)]
     game = game_of(config)
     problems += idle_curriculum(config, explicit, game)
@@ -126,7 +126,7 @@ def _role_problems(config: Config, explicit: frozenset[str], role: Role) -> list
     }
     problems = without_effect(config, explicit, facts) + _batch_problems(config, role)
     engine = config.learner.engine
-    if engine in ("fused", "wide") and (reasons := obstacles(engine, role, config.policy, config.learner)):
+    if engine in ENGINES and (reasons := obstacles(engine, role, config.policy, config.learner)):
         problems.append(f"learner.engine = {engine} cannot do {', '.join(reasons)}: use auto or torch")
     return problems + _grid_problems(role) + _network_problems(config, role)
 
@@ -178,8 +178,9 @@ def _looking_problems(config: Config, role: Role) -> list[str]:
         problems.append(
             "policy.encoder = belief and world.belief = true need each other: a belief learns from where the other is"
         )
-    if encoder == "belief" and config.learner.algorithm != "ppo":
-        problems.append(f"policy.encoder = belief learns with ppo, not with {config.learner.algorithm}")
+    if encoder == "belief" and not ALGORITHMS[config.learner.algorithm].believes:
+        able = " or ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.believes)
+        problems.append(f"policy.encoder = belief learns with {able}, not with {config.learner.algorithm}")
     return problems
 
 
@@ -187,7 +188,7 @@ def _batch_problems(config: Config, role: Role) -> list[str]:
     lanes, steps, minibatch = config.rollout.lanes, config.rollout.steps, config.learner.minibatch
     rows = lanes * steps * role.agents
     arithmetic = f"{lanes} lanes x {steps} steps x {role.agents} {role.name} = {rows} agent-steps"
-    if config.policy.core != "none" or config.learner.algorithm == "vtrace":
+    if config.policy.core != "none" or ALGORITHMS[config.learner.algorithm].whole_rollouts:
         if minibatch % steps or (rows // steps) % (minibatch // steps):
             return [f"learner.minibatch = {minibatch} must be whole rollouts of {steps} steps that divide {arithmetic}"]
         return []

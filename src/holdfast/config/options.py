@@ -8,7 +8,10 @@ import typing
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
 from functools import cache
+from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 MORE_THAN_0 = ("more than 0",)  # for `only`: while the other option is a positive number
 GIVEN = ("given",)  # for `only`: while the other option is not empty
@@ -34,6 +37,7 @@ def option(
     high: float | None = None,
     only: tuple[str, tuple[Any, ...]] | None = None,
     free: bool = False,
+    choices: Collection[str] = (),
     expert: bool | None = None,
     unit: str = "",
     example: str = "",
@@ -44,13 +48,20 @@ def option(
     positive: MORE_THAN_0, or not empty: GIVEN), and is refused otherwise. `free`: may change at resume without changing
     what is learned. `expert`: on a later page of the reference; `expert: ClassVar = True` says so for all options of a
     class. `unit`: where the name's end (`_s`, `_px`) does not say it. `example`: as it is typed, where no choice,
-    preset or default makes a good one.
+    preset or default makes a good one. `choices`: the values of a text that is the name of something in a table.
 
     A settings class may name nested tables, `tables: ClassVar = ("reward",)`: its field `reward_capture` is then the
     option `reward.capture`, in TOML `[world.reward] capture = …`.
     """
-    metadata = {"meaning": meaning, "low": low, "high": high, "only": only, "free": free, "expert": expert}
-    metadata |= {"unit": unit, "example": example}
+    metadata: dict[str, Any] = {
+        "meaning": meaning,
+        "low": low,
+        "high": high,
+        "only": only,
+        "free": free,
+        "expert": expert,
+    }
+    metadata |= {"unit": unit, "example": example, "choices": choices}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -73,8 +84,8 @@ class OptionInfo(NamedTuple):
     example: str
 
 
-NO_FACTS = {"meaning": "", "low": None, "high": None, "only": None, "free": False, "expert": None}
-NO_FACTS |= {"unit": "", "example": ""}
+NO_FACTS: dict[str, Any] = {"meaning": "", "low": None, "high": None, "only": None, "free": False, "expert": None}
+NO_FACTS |= {"unit": "", "example": "", "choices": ()}
 UNITS = {"s": "s", "px": "px", "mb": "MB", "gb": "GB", "deg": "degrees"}  # by the last part of a name
 
 
@@ -92,7 +103,9 @@ def _options_of(settings: Any) -> tuple[OptionInfo, ...]:
         facts = {**NO_FACTS, **item.metadata}
         facts["expert"] = getattr(settings, "expert", False) if facts["expert"] is None else facts["expert"]
         facts["unit"] = facts["unit"] or UNITS.get(item.name.rpartition("_")[2], "")
-        found.append(OptionInfo(_public(item.name, tables), item.name, hints[item.name], _default(item), **facts))
+        choices = tuple(facts.pop("choices"))
+        kind = Literal[choices] if choices else hints[item.name]
+        found.append(OptionInfo(_public(item.name, tables), item.name, kind, _default(item), **facts))
     return tuple(found)
 
 
@@ -197,6 +210,24 @@ def _first_that_reads(text: str, union: Any) -> Any:
         except ValueError:
             continue
     raise ValueError
+
+
+def as_plain(value: Any) -> Any:
+    """A value given in Python as TOML would give it: NumPy's numbers and arrays as Python's, a path as text."""
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    return value
+
+
+def as_text(value: Any) -> str:
+    """A value as it is typed on the command line, the reverse of `from_text`."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(as_text, value))
+    return json.dumps(value) if isinstance(value, dict) else str(value)
 
 
 def from_toml(value: Any, kind: Any) -> Any:

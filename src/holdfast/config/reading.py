@@ -10,21 +10,51 @@ import dataclasses
 import json
 import os
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.config.checks import without_effect
 from holdfast.config.foreign_names import hint
 from holdfast.config.old_names import renewed, what_became_of
-from holdfast.config.options import allows, flattened, from_text, from_toml, is_table, kind_name, out_of_bounds
+from holdfast.config.options import (
+    allows,
+    as_plain,
+    flattened,
+    from_text,
+    from_toml,
+    is_table,
+    kind_name,
+    out_of_bounds,
+)
 from holdfast.config.presets import find_target
 from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
 from holdfast.kit.errors import ConfigError, nearest
-from holdfast.learner.precision import chosen_precision
+from holdfast.learner.engines import chosen_precision
 from holdfast.worlds.trust import name_world
 from holdfast.worlds.workers.settings import LANES as WORKER_LANES
 from holdfast.worlds.workers.supervisor import is_supervised
 
 SHORT = {"backend": "world.backend", "learner": "learner.algorithm"}  # what is typed often
+Overrides = list[str] | Mapping[str, Any]  # words of a command line, or values by dotted names
+
+
+class Given(NamedTuple):
+    """Overrides as they were given, to be read once the options are known."""
+
+    values: dict[str, Any]
+    problems: list[str]
+    where: str
+    is_text: bool
+
+
+def given_overrides(overrides: Overrides | None) -> Given:
+    """The words of a command line, or a table of Python values by the dotted names of options."""
+    if not isinstance(overrides, Mapping):
+        return Given(*parse_overrides(overrides or []), "command line", is_text=True)
+    problems = [f"options: {key!r} is not the name of an option" for key in overrides if not isinstance(key, str)]
+    values = {SHORT.get(key, key): as_plain(value) for key, value in overrides.items() if isinstance(key, str)}
+    if len(values) + len(problems) < len(overrides):
+        problems.append("options: an option is given twice, by its name and by a short one")
+    return Given(values, problems, "options", is_text=False)
 
 
 def parse_overrides(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -144,32 +174,32 @@ def _article(words: str) -> str:
     return words if words.startswith(("one of", "none")) else f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
 
 
-def load_config(target: str, arguments: list[str] | None = None) -> tuple[Config, frozenset[str]]:
+def load_config(target: str, overrides: Overrides | None = None) -> tuple[Config, frozenset[str]]:
     """The configuration behind a command line, and the names of the options that were set on purpose."""
     table, where = find_target(target)
-    texts, problems = parse_overrides(arguments or [])
-    problems += _newer(table.get("format", FORMAT), where)
+    given = given_overrides(overrides)
+    given.problems.extend(_newer(table.get("format", FORMAT), where))
     world = table.get("world")
-    for named in (target, texts.get("world.name", "")):  # not what a file says
-        name_world(named)
-    world_name = texts.pop("world.name", world.get("name") if isinstance(world, dict) else None)
+    for named in (target, given.values.get("world.name", "")):  # not what a file says
+        name_world(str(named))
+    world_name = given.values.pop("world.name", world.get("name") if isinstance(world, dict) else None)
     if not isinstance(world_name, str):
-        problems.append(f'{where}: [world] needs a name, for example name = "template"')
-        raise ConfigError(problems)
-    return _read(world_name, table, where, texts, problems)
+        given.problems.append(f'{where}: [world] needs a name, for example name = "template"')
+        raise ConfigError(given.problems)
+    return _read(world_name, table, where, given)
 
 
-def from_json(table: dict[str, Any], where: str, arguments: list[str] | None = None) -> tuple[Config, frozenset[str]]:
+def from_json(table: dict[str, Any], where: str, overrides: Overrides | None = None) -> tuple[Config, frozenset[str]]:
     """The configuration of a run folder under overrides, and the names of the options that the overrides change."""
-    texts, problems = parse_overrides(arguments or [])
+    given = given_overrides(overrides)
     newer = _newer(table.get("format"), where)
     world = table.get("world")
     if newer or not isinstance(world, dict) or not isinstance(world.get("name"), str):
         raise ConfigError(newer or [f"{where}: no world in it"])
-    if texts.pop("world.name", None) is not None:
-        problems.append("command line: world.name cannot change in a run that exists; start a new one")
-    before, _ = _read(world["name"], table, where, {}, [], complete=True)
-    after, _ = _read(world["name"], table, where, texts, problems, complete=True)
+    if given.values.pop("world.name", None) is not None:
+        given.problems.append(f"{given.where}: world.name cannot change in a run that exists; start a new one")
+    before, _ = _read(world["name"], table, where, given_overrides(None), complete=True)
+    after, _ = _read(world["name"], table, where, given, complete=True)
     old, new = flat(before), flat(after)
     return after, frozenset(key for key in new if new[key] != old[key])
 
@@ -181,23 +211,19 @@ def _newer(version: Any, where: str) -> list[str]:
 
 
 def _read(
-    world_name: str,
-    table: dict[str, Any],
-    where: str,
-    texts: dict[str, str],
-    problems: list[str],
-    complete: bool = False,
+    world_name: str, table: dict[str, Any], where: str, given: Given, complete: bool = False
 ) -> tuple[Config, frozenset[str]]:
     """`complete`: the table holds every option, so only the overrides count as set on purpose."""
     from holdfast.worlds.registry import world_class
 
+    texts = given.values
     backend = texts.get("world.backend", _given(table, "world", "backend"))
     world = world_class(world_name, foreign=backend == "workers" and ":" in world_name)
     reader = _Reader(sections_for(world.Settings, world.game.sections))
-    reader.problems += problems
+    reader.problems += given.problems
     reader.take_table(renewed(table, reader.known) if complete else table, where)
-    for key, text in texts.items():
-        reader.take(key, text, "command line", is_text=True)
+    for key, value in texts.items():
+        reader.take(key, value, given.where, given.is_text)
     if not complete:
         _drop_switched_off(reader, frozenset(texts))
     explicit = frozenset(texts) & reader.known.keys() if complete else frozenset(reader.values)
@@ -220,7 +246,7 @@ def _read(
     return resolved(config, lanes), explicit
 
 
-def _chosen_for_workers(explicit: frozenset[str], texts: dict[str, str]) -> frozenset[str]:
+def _chosen_for_workers(explicit: frozenset[str], texts: Mapping[str, Any]) -> frozenset[str]:
     """What was set knowing that every lane is a process: a preset did not if the backend was typed."""
     return frozenset(texts) if "world.backend" in texts else explicit
 
@@ -274,6 +300,16 @@ def _evaluation_problems(config: Config) -> list[str]:
     for key, value in flattened(config.evaluation.world, reader.known, "world."):
         reader.take(key, value, "evaluation.world", is_text=False)
     return list(reader.problems)
+
+
+def read_settings(kind: type, values: Mapping[str, Any], where: str) -> Any:
+    """Settings of a world from Python values by their short names, checked like options; ConfigError names the bad."""
+    reader = _Reader({"world": kind})
+    for key, value in values.items():
+        reader.take(f"world.{key}", as_plain(value), where, is_text=False)
+    if reader.problems:
+        raise ConfigError(reader.problems)
+    return reader.section("world")
 
 
 def with_options(config: Config, options: Any, where: str) -> Config:

@@ -18,6 +18,7 @@ from holdfast.curriculum.harvest_settings import HarvestSettings
 from holdfast.curriculum.schedule import ScheduleSettings
 from holdfast.curriculum.starts import StartsSettings
 from holdfast.kit.errors import ConfigError
+from holdfast.learner.algorithms import ALGORITHMS, readers
 from holdfast.selfplay.settings import (
     SELFPLAY_SECTIONS,
     DuelConfig,
@@ -139,18 +140,18 @@ class PolicyConfig:
     )
 
 
-PPO = ("learner.algorithm", ("ppo",))
-VTRACE = ("learner.algorithm", ("vtrace",))
+ALGORITHM = "learner.algorithm"
 
 
 @dataclass(frozen=True)
 class LearnerConfig:
     """Proximal policy optimisation (Schulman et al. 2017), or an actor-critic with V-trace (Espeholt et al. 2018)."""
 
-    algorithm: Literal["ppo", "vtrace"] = option(
+    algorithm: str = option(
         "ppo",
         "Learning algorithm. ppo: proximal policy optimisation; vtrace: an actor-critic with V-trace, which "
         "corrects for the age of the data it learns from. --learner vtrace is short for it.",
+        choices=ALGORITHMS,
     )
     engine: Literal["auto", "torch", "fused", "wide"] = option(
         "auto",
@@ -201,28 +202,28 @@ class LearnerConfig:
         "Lambda of generalised advantage estimation: 1 is Monte Carlo returns, 0 one-step bootstrapping.",
         low=0.0,
         high=1.0,
-        only=PPO,
+        only=(ALGORITHM, readers("gae_lambda")),
     )
     trace_lambda: float = option(
         1.0,
         "Lambda of V-trace targets: how far corrected returns look ahead.",
         low=0.0,
         high=1.0,
-        only=VTRACE,
+        only=(ALGORITHM, readers("trace_lambda")),
         expert=True,
     )
     rho_bar: float = option(
         1.0,
         "Truncation of the importance weight of a step's own temporal difference in V-trace (rho bar).",
         low=0.0,
-        only=VTRACE,
+        only=(ALGORITHM, readers("rho_bar")),
         expert=True,
     )
     c_bar: float = option(
         1.0,
         "Truncation of the importance weights of later temporal differences in V-trace (c bar).",
         low=0.0,
-        only=VTRACE,
+        only=(ALGORITHM, readers("c_bar")),
         expert=True,
     )
     epochs: int = option(
@@ -249,13 +250,13 @@ class LearnerConfig:
         0.2,
         "PPO's clip range: limit of the change of an action's probability ratio that still earns gradient.",
         low=0.0,
-        only=PPO,
+        only=(ALGORITHM, readers("clip")),
     )
     value_clip: float = option(
         0.0,
         "Limit of the change of a predicted value per update; 0 disables value clipping.",
         low=0.0,
-        only=PPO,
+        only=(ALGORITHM, readers("value_clip")),
         expert=True,
     )
     entropy: float = option(
@@ -308,7 +309,7 @@ class LearnerConfig:
     replay: bool = option(
         False,
         "Also learn from earlier steps by prioritised replay; options in [replay].",
-        only=VTRACE,
+        only=(ALGORITHM, readers("replay")),
         expert=True,
     )
     amp: Literal["auto", "off", "bf16"] = option(

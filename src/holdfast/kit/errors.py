@@ -66,6 +66,10 @@ class WorldError(HoldfastError):
     exit_status = 1
 
 
+class ObservationError(HoldfastError):
+    """A policy was asked about something that its role cannot have observed."""
+
+
 class NonFinite(HoldfastError):
     """A NaN or infinity turned up; the text names the array or parameter it was found in."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from holdfast.config.reading import from_json
+from holdfast.config.reading import Overrides, from_json
 from holdfast.config.sections import Config, changes_learning, flat, to_json
 from holdfast.kit.errors import ConfigError, nearest
 from holdfast.kit.soundness import restoring
@@ -30,7 +30,7 @@ class Reopened(NamedTuple):
     fresh_lanes: bool
 
 
-def config_to_resume(run: RunFolder, arguments: list[str], allow_change: bool, relax: Sequence[str] = ()) -> Reopened:
+def config_to_resume(run: RunFolder, arguments: Overrides, allow_change: bool, relax: Sequence[str] = ()) -> Reopened:
     """The saved configuration with overrides. Refuses what would change what is learned, unless it is named in `relax`
     or all changes are allowed; what the weights are made of can never change."""
     config, changed = from_json(run.describe()["config"], str(run.folder / "run.json"), arguments)

@@ -6,23 +6,23 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.kit.disk import writing
 from holdfast.runs.reading import read_stream
+
+if TYPE_CHECKING:
+    import pyarrow
 
 LATEST, TABLE = "latest.parquet", "metrics.parquet"
 
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """One column per name, empty where a row does not have it; the file is replaced in one move."""
-    import pyarrow
     import pyarrow.parquet
 
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    columns = {name: [row.get(name) for row in rows] for name in names}
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    table = pyarrow.table({name: _typed(column) for name, column in columns.items()})
+    table = as_table(rows)
     with writing(path, "the metrics are whole in metrics.jsonl"):
         try:
             pyarrow.parquet.write_table(table, aside)
@@ -30,6 +30,14 @@ def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> None:
         finally:
             with suppress(OSError):  # the first error is the one to tell
                 aside.unlink(missing_ok=True)
+
+
+def as_table(rows: Sequence[dict[str, Any]]) -> pyarrow.Table:
+    """One column per name, empty where a row does not have it."""
+    import pyarrow
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pyarrow.table({name: _typed([row.get(name) for row in rows]) for name in names})
 
 
 def _typed(column: list[Any]) -> list[Any]:
@@ -41,13 +49,19 @@ def _typed(column: list[Any]) -> list[Any]:
     return [None if value is None else kind(value) for value in column]
 
 
-def write_table(folder: Path) -> Path | None:
-    """All of a run's metrics beside the clock times of the same iterations; nothing if there are none yet."""
+def metrics_rows(folder: Path) -> list[dict[str, Any]]:
+    """All of a run's metrics beside the clock times of the same iterations."""
     rows = {row["iteration"]: row for row in read_stream(folder / "metrics.jsonl").records if "iteration" in row}
-    if not rows:
-        return None
     for timing in read_stream(folder / "timing.jsonl").records:
         if timing.get("iteration") in rows:
             rows[timing["iteration"]] = {**timing, **rows[timing["iteration"]]}
-    write_rows(folder / TABLE, list(rows.values()))
+    return list(rows.values())
+
+
+def write_table(folder: Path) -> Path | None:
+    """The same as `metrics.parquet`; nothing if there are no metrics yet."""
+    rows = metrics_rows(folder)
+    if not rows:
+        return None
+    write_rows(folder / TABLE, rows)
     return folder / TABLE

@@ -68,6 +68,12 @@ class Result:
     def as_json(self) -> dict[str, object]:
         return {**asdict(self), "scores": {name: found._asdict() for name, found in self.scores.items()}}
 
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> Result:
+        """The reverse; KeyError or TypeError if it is none."""
+        scores = {name: Summary(**values) for name, values in found["scores"].items()}
+        return Result(**{**found, "scores": scores, "counts": Counts(**found["counts"])})
+
 
 class Watch(Protocol):
     """What a view of a running loop answers to."""

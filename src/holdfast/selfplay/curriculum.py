@@ -7,7 +7,6 @@ they are put together.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -111,8 +110,7 @@ class SelfPlay(Curriculum):
             scale *= config.duel.evader_lr
         settings = config.learner if book.finish_at is None else pointed(config)
         start, end = span(config, book)
-        settings = dataclasses.replace(settings, lr=settings.lr * scale)
-        return pace(settings, self.pair.scheduled - start, end - start)
+        return pace(settings, self.pair.scheduled - start, end - start, scale)
 
     # --- observe -----------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import torch
 
 from holdfast.config.sections import Config
 from holdfast.kit.rng import derive
-from holdfast.learner.learner import Learner
+from holdfast.learner.learner import Learner, torch_threads
 from holdfast.rollout.seat import below
 from holdfast.selfplay.arena import Arena, make_arena
 from holdfast.selfplay.book import Book
@@ -141,6 +141,7 @@ def initial_pair(config: Config) -> Pair:
     roles = worlds[0].spec.roles
     weights = torch_generator(seed, WEIGHTS)
     learners = {roles[n].name: make_role_learner(config, roles[n], n, weights) for n in (FIRST, SECOND)}
+    torch.set_num_threads(torch_threads(learners, config.rollout.steps, threads))
     generators = {
         "actions": torch_generator(seed, ACTIONS),
         "shuffle": torch_generator(seed, SHUFFLE),

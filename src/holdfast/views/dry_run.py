@@ -9,7 +9,6 @@ from holdfast.config.catalogue import as_typed
 from holdfast.config.checks import acting, check_against_world
 from holdfast.config.sections import Config, options_known, to_json
 from holdfast.learner.batch import make_batch
-from holdfast.learner.choices import as_chosen
 from holdfast.learner.policy import Policy
 from holdfast.runs.supervised import supervised
 from holdfast.selfplay.schedule import mending_length, round_length
@@ -41,7 +40,7 @@ def checked_spec(config: Config, explicit: frozenset[str]) -> WorldSpec:
 def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
     lanes, steps, iterations = config.rollout.lanes, config.rollout.steps, config.run.iterations
     roles: dict[str, Any] = {}
-    for role in (as_chosen(role, config.policy) for role in spec.roles):
+    for role in (role.discretized(config.policy.grid) for role in spec.roles):
         policy = Policy(role, config.policy, torch_generator(config.run.seed, WEIGHTS))
         batch = make_batch(role, 1, steps, policy.core_size)
         per_lane = sum(tensor.numel() * tensor.element_size() for tensor in batch)
@@ -98,7 +97,7 @@ def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
 def _acting(config: Config, spec: WorldSpec) -> dict[str, list[str]]:
     """By section: the options that have an effect, as `lr = 0.001`."""
     known = options_known(config)
-    actions = as_chosen(spec.roles[0], config.policy).actions
+    actions = spec.roles[0].discretized(config.policy.grid).actions
     found: dict[str, list[str]] = {}
     for name, value in acting(config, {"actions": type(actions).__name__.lower()}).items():
         section, _, key = name.partition(".")

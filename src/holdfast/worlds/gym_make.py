@@ -14,6 +14,7 @@ from gymnasium.utils import EzPickle
 
 from holdfast.kit.errors import HoldfastError, MissingPackage, SnapshotUnsupported, UnknownName, WorldError, nearest
 from holdfast.worlds.importing import import_admitted, import_path
+from holdfast.worlds.trust import may_call
 
 Environment = gymnasium.Env[Any, Any]
 
@@ -87,8 +88,13 @@ def _make_own(name: str, kwargs: dict[str, Any], max_steps: int, old_ones_too: b
     if not (isinstance(maker, type) and issubclass(maker, gymnasium.Env)):
         if old_ones_too and all(callable(getattr(maker, call, None)) for call in ("reset", "step")):
             return maker(**kwargs)
-        raise WorldError(f"world {name} is neither a holdfast.worlds.api.World nor a gymnasium.Env class")
+        if not (inspect.isfunction(maker) and may_call(name, maker)):
+            raise WorldError(
+                f"world {name} is neither a holdfast.World nor a gymnasium.Env class, nor a function that makes one"
+            )
     environment = maker(**{**_picture_mode(maker), **kwargs})
+    if not isinstance(environment, gymnasium.Env):
+        raise WorldError(f"world {name} makes {type(environment).__name__} objects, not Gymnasium environments")
     return gymnasium.wrappers.TimeLimit(environment, max_steps) if max_steps else environment
 
 

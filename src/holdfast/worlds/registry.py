@@ -3,10 +3,11 @@ environment, `module:Class` for a class of the user's own (a Holdfast world or a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
-from holdfast.kit.errors import UnknownName, WorldError, nearest
+from holdfast.kit.errors import UnknownName, nearest
 from holdfast.worlds.api import World, WorldSpec
+from holdfast.worlds.declared import check_class, check_instance
 from holdfast.worlds.game import Game
 from holdfast.worlds.importing import import_path
 from holdfast.worlds.ours import OURS
@@ -48,9 +49,8 @@ def world_class(name: str, foreign: bool = False) -> type[World]:
 
         return GymWorld
     found = _named(name)
-    if not hasattr(found, "Settings"):
-        raise WorldError(f"world {name!r} has no Settings class; see docs/new_world.md")
-    return found
+    check_class(name, found)
+    return cast(type[World], found)
 
 
 def _named(name: str) -> Any:
@@ -101,7 +101,10 @@ def make_world(
         from holdfast.worlds.workers.world import WorkerWorld
 
         return WorkerWorld(path_of(name), settings, lanes, seed, threads, supervisor)
-    made: Any = world_class(name)
+    kind: Any = world_class(name)
     if _is_foreign(name):
-        return made(path_of(name), settings, lanes, seed, threads)
-    return made(settings, lanes, seed, threads)
+        foreign: World = kind(path_of(name), settings, lanes, seed, threads)
+        return foreign
+    made: World = kind(settings, lanes, seed, threads)
+    check_instance(name, made)
+    return made

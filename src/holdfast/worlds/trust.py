@@ -13,16 +13,16 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.kit.disk import replace_file
 from holdfast.kit.errors import HoldfastError, UntrustedModule
 
-OURS = "holdfast."
+OURS = "holdfast."  # what comes with the package
 LETTERS = 24  # of a hash, in the name of a file of the store
 _named: set[str] = set()  # by the user of this process
 
@@ -75,6 +75,19 @@ def admit(world: str) -> None:
         _refuse_unknown(world, module, files)
     if _lies_here(files) and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # at the end: what lies there hides no installed package
+
+
+def may_call(world: str, function: Callable[..., Any]) -> bool:
+    """Whether a function that a world's name leads to may be called to make environments: only one that is defined in a
+    module that the user named or trusts as it is, so that a file cannot name `os:system`."""
+    module = module_of(world)
+    if module is None or function.__module__ != module:
+        return False
+    if module in _named:
+        return True
+    files = files_of(module)
+    known = _kept(files[-1]) if files else None
+    return known is not None and known.sums == sums_of(files or [])
 
 
 def _lies_here(files: list[Path] | None) -> bool:
