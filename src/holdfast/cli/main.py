@@ -350,6 +350,12 @@ def runs_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return list_runs(arguments.root, arguments.json, arguments.find)
 
 
+def dashboard_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.dashboard.launch import dashboard
+
+    return dashboard(arguments)
+
+
 def doctor_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.doctor import doctor
 
@@ -500,6 +506,12 @@ VERBS = {
     ),
     "report": Verb("write a run's report.html", cli_words.report, report_verb, "report first"),
     "runs": Verb("list the runs", cli_words.runs, runs_verb, "runs --json"),
+    "dashboard": Verb(
+        "all runs in a browser, live, from their folders alone",
+        cli_words.dashboard,
+        dashboard_verb,
+        "dashboard --root runs",
+    ),
     "doctor": Verb(
         "prove that the installation, a world, the NES (doctor nes), workers (doctor backends) or a game "
         "(doctor GAME) keep their promises",

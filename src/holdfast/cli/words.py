@@ -219,6 +219,14 @@ def runs(verb: Parser) -> None:
     verb.add_argument("--json", action="store_true", help="print a JSON list")
 
 
+def dashboard(verb: Parser) -> None:
+    verb.add_argument("--root", default="runs", help="folder that holds the runs, at any depth (default runs)")
+    verb.add_argument("--host", default="127.0.0.1", help="address to serve at; others than loopback need --token")
+    verb.add_argument("--port", type=int, default=8321, help="port to serve at (default 8321; 0: any free one)")
+    verb.add_argument("--token", metavar="auto|TEXT", help="ask for this token; auto makes one and prints it once")
+    verb.add_argument("--open", action="store_true", help="open it in the browser of this machine")
+
+
 def doctor(verb: Parser) -> None:
     verb.add_argument("--world", help="prove the contract on this world (default: on all of ours)")
     verb.add_argument("--json", action="store_true", help="print a JSON list")

@@ -10,7 +10,7 @@ from holdfast.config.checks import check_against_world
 from holdfast.config.options import OptionInfo
 from holdfast.config.presets import find_target
 from holdfast.config.reading import load_config
-from holdfast.config.sections import Config, flat, known_options
+from holdfast.config.sections import Config, flat, known_options, sections_for
 from holdfast.kit.errors import ConfigError
 from holdfast.studies.options import OptionReader, words_of
 from holdfast.studies.plan import FIRST_UNPRUNED, PRUNERS, SAMPLERS, Plan, Range, Space

@@ -36,6 +36,7 @@ class Game:
     rehearsal: Callable[[], Any] | None = None  # () -> runs.rehearse.Company
     campaign: Callable[[Any], Callable[[Any], int] | None] | None = None  # (config) -> runs in place of one run
     report: Callable[[Any], Any] | None = None  # (record) -> sections of the report
+    report_tables: Callable[[Any], Any] | None = None  # the same without pictures that take time or space
     pictures: Callable[[Any, bool], None] | None = None  # (run folder, all of them) writes media before a report
     one_stage: Callable[[Any, str], Any] | None = None  # (world settings, stage) -> settings of that stage alone
     stage_rows: Callable[..., Any] | None = None  # (kept policy, checkpoint, episodes, sampled) -> rows of `evaluate`

@@ -62,6 +62,12 @@ def report(record: Any) -> Any:
     return school_sections(record)
 
 
+def report_tables(record: Any) -> Any:
+    from holdfast.games.fish.views.report import school_tables
+
+    return school_tables(record)
+
+
 def pictures(folder: Path, all_of_them: bool) -> None:
     from holdfast.games.fish.views.films import film_worst, training_curve
 
@@ -90,6 +96,7 @@ GAME = Game(
     metrics=METRICS,
     rehearsal=rehearsal,
     report=report,
+    report_tables=report_tables,
     pictures=pictures,
     harvest_deck=harvest_deck,
     velocity_facts=velocity_facts,
