@@ -194,8 +194,8 @@ class PursuitSettings:
     reward_visibility: float = option(0.0, "Pursuer's reward per step for seeing the evader.", example="0.01")
     reward_visibility_rule: Literal["sensor", "range_los"] = option(
         "sensor",
-        "Test of whether the pursuer observes the evader, for world.reward.visibility: the sensor with its cone, or range and "
-        "line of sight alone.",
+        "Test of whether the pursuer observes the evader, for world.reward.visibility: the sensor with its cone, or "
+        "range and line of sight alone.",
     )
     reward_search: float = option(
         0.0,
