@@ -21,7 +21,7 @@ def of_the_first_version(config: Config, **changed: Any) -> dict[str, Any]:
     table = json.loads(json.dumps(to_json(config)))
     for name, gone in REMOVED.items():
         section, _, key = name.partition(".")
-        table[section][key] = changed.get(name, gone.idle)
+        table.setdefault(section, {})[key] = changed.get(name, gone.idle)
     return table
 
 

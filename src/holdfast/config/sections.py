@@ -424,7 +424,7 @@ class EvaluationConfig:
     )
     seeds: Literal["fixed", "rolling"] = option(
         "fixed",
-        "fixed: every evaluation plays the same episodes, so scores compare; rolling: new episodes each time.",
+        "Episodes of evaluations. fixed: the same every time, so that scores compare; rolling: new ones each time.",
         free=True,
         expert=True,
     )

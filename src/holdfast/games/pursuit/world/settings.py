@@ -38,8 +38,8 @@ class PursuitSettings:
         "for one side with the same observation.",
     )
 
-    arena_w: float = option(20.0, "Width of the arena.", low=2.0, high=1000.0, unit="m")
-    arena_h: float = option(20.0, "Height of the arena.", low=2.0, high=1000.0, unit="m")
+    arena_w: float = option(20.0, "Width of the arena, along x.", low=2.0, high=1000.0, unit="m")
+    arena_h: float = option(20.0, "Height of the arena, along y.", low=2.0, high=1000.0, unit="m")
     max_steps: int = option(
         1200,
         "Number of world steps of 0.05 s after which the evader has escaped.",
@@ -194,8 +194,8 @@ class PursuitSettings:
     reward_visibility: float = option(0.0, "Pursuer's reward per step for seeing the evader.", example="0.01")
     reward_visibility_rule: Literal["sensor", "range_los"] = option(
         "sensor",
-        "What counts as seeing the evader for world.reward.visibility: the sensor with its cone, or range and "
-        "line of sight alone.",
+        "Test of whether the pursuer observes the evader, for world.reward.visibility: the sensor with its cone, or "
+        "range and line of sight alone.",
     )
     reward_search: float = option(
         0.0,
