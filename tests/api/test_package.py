@@ -89,7 +89,7 @@ def test_examples_in_docstrings_run(module: str, tmp_path: Path, monkeypatch: py
     for number, one in enumerate(examples):  # each in a folder of its own, whose first run it makes
         (tmp_path / str(number)).mkdir()
         monkeypatch.chdir(tmp_path / str(number))
-        assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(one).failed == 0
+        assert doctest.DocTestRunner().run(one).failed == 0
 
 
 def blocks_of(page: Path) -> Iterator[str]:

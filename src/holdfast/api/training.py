@@ -57,10 +57,10 @@ def train(
     """
     name = target_name(target)
     config, explicit = load_config(name, options)
+    _refuse_campaign(config, name)
     spec = spec_of(config)
     check_against_world(config, explicit, spec)
     check_first_weights(config, spec)
-    _refuse_campaign(config, name)
     report = check_run(config)
     refuse_infeasible(config, report)
     seen_by = _watch(quiet, watch)
