@@ -12,11 +12,11 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing into .venv (a few minutes the first time) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,mario]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,mario,dashboard]"
 	@touch $@
 
 demo: setup
-	$(BIN)/python examples/demo.py
+	$(BIN)/holdfast demo
 
 mario: setup
 	$(BIN)/holdfast doctor mario

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from holdfast.games.mario.series import adopt
 from holdfast.runs.folder import RunFolder
+from holdfast.runs.shelf import shelves
 
 RESULTS = Path(__file__).resolve().parent / "results" / "mario_levels"
 EPISODES = 100
 
+
 if __name__ == "__main__":
     folder, stage = sys.argv[1:]
-    print(adopt(RESULTS, RunFolder(Path(folder)), stage, "latest", EPISODES))
+    print(adopt(RESULTS, RunFolder(Path(folder)), stage, "latest", EPISODES, shelf=shelves()[0]))

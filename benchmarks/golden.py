@@ -71,8 +71,13 @@ def record(tree: Path, out: Path, names: Names, kinds: list[str], jobs: int) -> 
     """Run the kinds and keep their records; status 1 if one failed or a resumed run is not what it should be."""
     out.mkdir(parents=True, exist_ok=True)
     begun, failed = time.monotonic(), []
-    with tempfile.TemporaryDirectory(prefix="golden-") as work, ThreadPoolExecutor(jobs) as pool:
-        opened = open_tree(tree, Path(work) / "work", names)
+    with (
+        tempfile.TemporaryDirectory(prefix="golden-") as work,
+        open_tree(tree, Path(work) / "work", names, min(jobs, len(kinds))) as opened,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        for kind in kinds:
+            (out / f"{kind}.json").unlink(missing_ok=True)  # of an earlier record: a kind that fails has none
         waiting = {kind: pool.submit(run_kind, opened, kind) for kind in kinds}
         for kind, future in waiting.items():
             try:

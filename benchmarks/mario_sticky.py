@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from holdfast.games.mario.views.levels import judge_stage
-from holdfast.runs.shelf import ENDING, take_down
+from holdfast.runs.shelf import ENDING, shelves, take_down
 
 FOLDER = Path(__file__).parent / "results" / "mario_levels"
 STICKY = 0.25
@@ -21,7 +21,7 @@ STICKY = 0.25
 
 def main(episodes: int) -> None:
     lines = ["| stage | cleared with sticky buttons | 95 % interval |", "|---|---|---|"]
-    for path in sorted(FOLDER.glob(f"*{ENDING}")):
+    for path in sorted(shelves()[0].glob(f"*{ENDING}")):
         kept = take_down(path)
         config = dataclasses.replace(kept.config, world=dataclasses.replace(kept.config.world, sticky=STICKY))
         row = judge_stage(config, kept.learners, path.stem, episodes, sampled=False)

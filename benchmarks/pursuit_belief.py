@@ -22,8 +22,8 @@ import torch
 from holdfast.selfplay.duel import Duel
 
 from holdfast.config.reading import load_config
-from holdfast.learner.belief import mixture_of
 from holdfast.learner.learner import Learner
+from holdfast.learner.parts_encoder import mixture_of
 from holdfast.runs.folder import create_run
 from holdfast.selfplay.arena import Arena
 from holdfast.selfplay.turns import begin_turn, end_turn

@@ -1,7 +1,7 @@
 """A preset of self-play over seeds, each with its best-response test, in pieces: what is finished is not run again.
 
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10
-    python benchmarks/pursuit_certified.py RUNS --seeds 1 --preset pursuit-flat
+    python benchmarks/pursuit_certified.py RUNS --seeds 1 --preset pursuit-flat --results FOLDER
     python benchmarks/pursuit_certified.py RUNS --seeds 1-10 --set duel.evader_lr=0.3 --results FOLDER
     python benchmarks/pursuit_certified.py RUNS --seeds 1,2 --power
     python benchmarks/pursuit_certified.py RUNS --seeds 3,4 --further
@@ -12,8 +12,9 @@ Each seed is trained to its end; its last pair is then put to four challengers t
 each role one from the role's weights and one from scratch. A seed whose first gap is too wide is not tried further, and
 that challenger stops once the gap is certain. One file per seed in benchmarks/results/PRESET_certified, written after
 every challenger, so two processes may share the seeds; beside it the pair itself, so that anybody can go on challenging
-it without training it again. A seed counts as passed with all gaps at most --limit, no alarm of the probes
-in its last evaluation, and challengers of both roles that learned as long and are as good as the role they challenge.
+it without training it again. Figures of earlier recipes are kept without their pairs; they are only printed. A seed
+counts as passed with all gaps at most --limit, no alarm of the probes in its last evaluation, and challengers of both
+roles that learned as long and are as good as the role they challenge.
 With --power challengers must also find what is planted for them and beat a script from scratch; a seed on which they do
 not counts as inconclusive. Without --power the strength of the challengers is not checked, and a longer challenger may
 beat a pair that passed. With --further a copy of the run goes on for a tenth of its length, and the new pair is
@@ -46,7 +47,6 @@ from holdfast.kit.disk import replace_file
 from holdfast.runs.folder import RunFolder, find_run
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.reopen import config_of, load_checkpoint
-from holdfast.selfplay.arena import below
 from holdfast.selfplay.certificate import FROZEN, Case, case_of, play_pair
 from holdfast.selfplay.crossplay import read_book
 from holdfast.selfplay.ladder import Ladder
@@ -55,6 +55,7 @@ from holdfast.selfplay.power import planted, scratch_against_script
 from holdfast.selfplay.probes import PROBED, Probe, alarms
 from holdfast.selfplay.response import Gain, Setting, challenge
 from holdfast.selfplay.rota import other
+from holdfast.state import below
 from holdfast.views.dry_run import spec_of
 
 RESULTS = Path(__file__).parent / "results"
@@ -161,11 +162,14 @@ def kept_pair(path: Path, words: list[str]) -> Case:
 def take_up(given: argparse.Namespace, seed: int, path: Path) -> tuple[Case, dict[str, Any]]:
     """The pair of a seed, trained if it is not kept, and what is known of it."""
     pair, words = path.with_suffix(".safetensors"), words_of(given)
-    if pair.is_file() and path.is_file():
-        return kept_pair(pair, words), json.loads(path.read_text())
+    row = json.loads(path.read_text()) if path.is_file() else {}
+    if pair.is_file() and row:
+        return kept_pair(pair, words), row
+    if row.get("challengers") or {"power", FURTHER} & row.keys():
+        raise SystemExit(f"{path} has figures of a pair that is no longer kept: give other --results to train anew")
     run = train(given, seed, words)
     case = last_pair(run)
-    row = json.loads(path.read_text()) if path.is_file() else begun(run, seed, case)
+    row = row or begun(run, seed, case)
     write_row(path, row)
     keep_pair(pair, case)
     return case, row

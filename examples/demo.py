@@ -1,6 +1,8 @@
 """The main job from start to finish: train the fish school, print how well it survives, film it, write the report.
 
 python examples/demo.py [--section.key value ...]
+
+The same as `holdfast demo`, which an installed package has too.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def test_dry_run_tells_everything_and_does_nothing(tmp_path: Path, holdfast: Com
     assert found["roles"]["player"]["agent_steps_per_iteration"] == 8192
     assert not (tmp_path / "runs").exists()
     plain = holdfast("train", "template", "--dry-run").stdout
-    assert "agent-steps in all: at most 491,520" in plain and "lr = 0.003" in plain
+    assert "agent-steps in all: at most 491,520" in plain and "lr* = 0.003" in plain
     assert "best-response" not in plain
     assert "4 challengers who learn as long" in holdfast("train", "pursuit", "--dry-run").stdout
 
@@ -168,3 +168,19 @@ def test_doctor_proves_a_world(holdfast: Command) -> None:
     done = holdfast("doctor", "--world", "template", "--world.slip", "0.2", "--json")
     proofs = json.loads(done.stdout)
     assert done.returncode == 0 and len(proofs) > 10 and all(proof["passed"] for proof in proofs)
+
+
+def test_a_dry_run_shows_what_acts_and_no_more(holdfast: Command) -> None:
+    plain = holdfast("train", "gym:CartPole-v1", "--dry-run").stdout
+    assert len(plain.splitlines()) <= 60 and "lr = 0.001" in plain
+    for idle in ("phase_allowance", "core_size", "initial_log_std", "trace_lambda", "evader", "explore"):
+        assert idle not in plain
+    fish = holdfast("train", "fish", "--dry-run", "--gate.enabled", "false").stdout
+    assert "phases* = 25:40%" in fish and "phase_allowance" not in fish and "enabled* = " in fish
+
+
+def test_what_can_be_refused_is_refused_before_kernels_are_compiled(tmp_path: Path, holdfast: Command) -> None:
+    for words in (["fish", "--run.iterations", "3"], ["pursuit", "--learner.minibatch", "7"]):
+        done = holdfast("train", *words, HOLDFAST_CACHE=str(tmp_path / "kernels"))
+        assert done.returncode == 2 and "compil" not in done.stdout + done.stderr, done.stderr
+    assert not list((tmp_path / "kernels").glob("**/*.nbc"))

@@ -15,7 +15,7 @@ from holdfast.config.checks import check_against_world
 from holdfast.config.options import from_text, from_toml, kind_name
 from holdfast.config.presets import presets
 from holdfast.config.reading import from_json, load_config, parse_overrides, resolved
-from holdfast.config.sections import Config, flat, known_options, sections_for, to_json
+from holdfast.config.sections import Config, flat, known_options, options_known, sections_for, to_json
 from holdfast.kit.errors import ConfigError, UnknownName
 from holdfast.views.dry_run import spec_of
 from holdfast.worlds.template.world import TrackSettings
@@ -205,8 +205,9 @@ CHANGES = st.fixed_dictionaries(
 def with_values(changes: dict[str, Any]) -> Config:
     config, _ = load_config("template")
     for name, value in changes.items():
-        section, _, key = name.partition(".")
-        config = dataclasses.replace(config, **{section: dataclasses.replace(getattr(config, section), **{key: value})})
+        section, field = name.partition(".")[0], KNOWN[name].attribute
+        changed = dataclasses.replace(getattr(config, section), **{field: value})
+        config = dataclasses.replace(config, **{section: changed})
     return config
 
 
@@ -259,3 +260,26 @@ def test_a_run_of_a_newer_version_is_refused_by_name() -> None:
     config, _ = load_config("template")
     with pytest.raises(ConfigError, match=r"run\.json: written in configuration format 7"):
         from_json({**to_json(config), "format": 7}, "run.json")
+
+
+@pytest.mark.parametrize(
+    ("target", "switch", "gone"),
+    [
+        ("fish", ["--gate.enabled", "false"], "gate."),
+        ("fish-v42", ["--deck.stages", "", "--gate.enabled", "false"], "deck."),
+        ("pursuit", ["--duel.mode", "off"], "response."),
+        ("pursuit", ["--response.certify", "false"], "response."),
+        ("mario-vtrace", ["--learner.algorithm", "ppo"], "learner."),
+    ],
+)
+def test_switching_a_part_off_drops_what_the_preset_set_for_it(target: str, switch: list[str], gone: str) -> None:
+    before, after = load_config(target)[0], load_config(target, switch)[0]
+    changed = {key for key, value in flat(after).items() if value != flat(before)[key]}
+    assert any(key.startswith(gone) for key in changed)
+    left = {key: flat(after)[key] for key in changed if key.startswith(gone)}
+    assert left == {key: options_known(after)[key].default for key in left}, "back to their defaults"
+
+
+def test_what_is_typed_beside_the_switch_is_refused_as_ever() -> None:
+    with pytest.raises(ConfigError, match=r"gate\.success_p10 has no effect while gate\.enabled is false, only"):
+        load_config("fish", ["--gate.enabled", "false", "--gate.success_p10", "60"])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from holdfast.config.sections.old_names import REMOVED
 
+from holdfast.config.old_names import REMOVED, RENAMED, renewed, what_became_of
 from holdfast.config.reading import from_json, load_config
-from holdfast.config.sections import FORMAT, Config, known_options, to_json
+from holdfast.config.sections import FORMAT, SECTIONS, Config, known_options, to_json
 from holdfast.kit.errors import ConfigError
 from tests.conftest import Command
 
@@ -25,7 +26,7 @@ def of_the_first_version(config: Config, **changed: Any) -> dict[str, Any]:
 
 
 def test_no_removed_option_is_still_there() -> None:
-    assert not REMOVED.keys() & known_options(type(load_config("pursuit")[0].world)).keys()
+    assert not REMOVED.keys() & known_options(SECTIONS).keys()
 
 
 @pytest.mark.parametrize("name", REMOVED)
@@ -63,3 +64,40 @@ def test_a_run_of_the_first_version_that_used_one_is_refused_by_its_name() -> No
         "run.json: duel.partners",
         "run.json: league.challenge_every",
     ]
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_an_option_with_another_name_is_answered_with_it(name: str) -> None:
+    target = "mario-1-1" if name.startswith("adaptive.") else "pursuit"
+    assert RENAMED[name] in known_options({"world": type(load_config(target)[0].world), **SECTIONS})
+    with pytest.raises(ConfigError, match=rf"command line: {name} is called {RENAMED[name]} since 0\.2\.0"):
+        load_config(target, [f"--{name}", "2"])
+
+
+def test_a_world_of_ones_own_may_have_an_option_that_is_called_as_an_old_one() -> None:
+    table = {"world": {"shaping": 3, "name": "mine"}}
+    assert renewed(table, ["world.shaping"]) == table and what_became_of("world.shaping", 3, ["world.shaping"]) is None
+
+
+def test_values_by_type_are_answered_with_their_table() -> None:
+    with pytest.raises(
+        ConfigError, match=r"gate\.by_type\.ne\.success_p10 = 70, gate\.by_type\.main\.success_p10 = 100"
+    ):
+        load_config("fish-v42", ["--gate.success_p10_by_type", "ne:70,main:100"])
+    with pytest.raises(ConfigError, match=r"is a table since 0\.2\.0: gate\.by_type\.TYPE\.success_p10 = VALUE"):
+        load_config("fish-v42", ["--gate.success_p10_by_type", "north"])
+
+
+def test_a_run_of_the_first_version_is_read_with_its_old_names() -> None:
+    config = load_config("pursuit", ["--world.reward.capture", "7", "--evaluation.world.reward.capture", "8"])[0]
+    table = json.loads(json.dumps(to_json(config)))
+    for old, new in RENAMED.items():
+        section, group, key = new.split(".")
+        table[section][old.partition(".")[2]] = table[section][group].pop(key)
+    table["evaluation"]["world"] = {"capture_bonus": 8.0}
+    table["gate"]["success_p10_by_type"] = "ne:70"
+    table["gate"]["success_p10_window_by_type"] = ""
+    del table["gate"]["by_type"]
+    again, changed = from_json(table, "run.json")
+    assert again == replace(config, gate=replace(config.gate, by_type={"ne": {"success_p10": 70}})) and not changed
+    assert (again.world.reward_capture, again.evaluation_world.reward_capture) == (7.0, 8.0)

@@ -25,11 +25,14 @@ class Found(NamedTuple):
 
 def compare_kind(old: dict[str, Any], new: dict[str, Any], names: Names) -> dict[str, Found]:
     """Every part of one kind's records."""
-    sides = [numbered(old), numbered(new)]
+    sides = [
+        numbered({**old, "events": modern_events(old.get("events", []), names)}),
+        numbered({**new, "events": plain_events(new.get("events", []), names)}),
+    ]
     found = {
         "arrays": compare_arrays(sides[0].get("arrays", {}), sides[1].get("arrays", {}), names),
         "metrics": compare_metrics(sides[0].get("metrics", []), sides[1].get("metrics", []), names),
-        "events": compare_events(sides[0].get("events", []), sides[1].get("events", []), names),
+        "events": compare_events(sides[0]["events"], sides[1]["events"]),
     }
     for part in TREES:
         found[part] = compare_leaves(part, sides[0].get(part, {}), sides[1].get(part, {}), names)
@@ -39,34 +42,33 @@ def compare_kind(old: dict[str, Any], new: dict[str, Any], names: Names) -> dict
 def numbered(record: dict[str, Any]) -> dict[str, Any]:
     """With frozen policies by number, in the order in which events name them."""
     policies = Policies()
-    order = ["events", *(part for part in record if part not in ("events", "arrays")), "arrays"]
-    return {part: policies.numbered(record[part]) for part in order if part in record}
+    events = policies.numbered(record["events"])
+    policies.is_open = False
+    return {part: policies.numbered(content) for part, content in record.items()} | {"events": events}
 
 
 def compare_arrays(old: dict[str, Any], new: dict[str, Any], names: Names) -> Found:
     """By name; what is left, by its bytes."""
     old = {renamed_array(name, names.arrays): a for name, a in old.items() if not names.is_dropped("arrays", name)}
     new = {name: a for name, a in new.items() if not names.is_added("arrays", name)}
-    differences = []
-    for name in sorted(old.keys() & new.keys()):
-        if identity(old[name]) != identity(new[name]):
-            differences.append(f"{name}: {told_array(old[name])} -> {told_array(new[name])}")
-    gone = Counter(identity(old[name]) for name in old.keys() - new.keys())
-    come = Counter(identity(new[name]) for name in new.keys() - old.keys())
-    same = gone & come
+    both = sorted(old.keys() & new.keys())
+    other = [name for name in both if identity(old[name]) != identity(new[name])]
+    loose = set(filter(Policies.is_named_in, other))  # no event may have given their number: their bytes must be there
+    gone = {name: old[name] for name in old if name not in new or name in loose}
+    come = {name: new[name] for name in new if name not in old or name in loose}
+    same = Counter(map(identity, gone.values())) & Counter(map(identity, come.values()))
     notes = (f"{same.total()} arrays renamed, same bytes",) if same else ()
-    differences += unmatched(old, new, same, "gone")
-    differences += unmatched(new, old, same, "new")
-    return Found(len(old), differences, notes)
+    differences = [f"{name}: {told_array(old[name])} -> {told_array(new[name])}" for name in other if name not in loose]
+    return Found(len(old), differences + unmatched(gone, same, "gone") + unmatched(come, same, "new"), notes)
 
 
-def unmatched(these: dict[str, Any], others: dict[str, Any], same: Counter[str], word: str) -> list[str]:
+def unmatched(arrays: dict[str, Any], same: Counter[str], word: str) -> list[str]:
     left, found = Counter(same), []
-    for name in sorted(these.keys() - others.keys()):
-        if left[identity(these[name])] > 0:
-            left[identity(these[name])] -= 1
+    for name, array in sorted(arrays.items()):
+        if left[identity(array)] > 0:
+            left[identity(array)] -= 1
         else:
-            found.append(f"{word}: {name} {told_array(these[name])}")
+            found.append(f"{word}: {name} {told_array(array)}")
     return found
 
 
@@ -90,10 +92,8 @@ def compare_metrics(old: list[dict[str, Any]], new: list[dict[str, Any]], names:
     return Found(sum(map(len, old)), differences)
 
 
-def compare_events(old: list[dict[str, Any]], new: list[dict[str, Any]], names: Names) -> Found:
-    """In their order, after those that only one tree writes are left out."""
-    before = [modern_event(event, names) for event in old if not names.is_dropped("events", event["event"])]
-    now = [plain_event(event, names) for event in new if not names.is_added("events", event["event"])]
+def compare_events(before: list[Leaves], now: list[Leaves]) -> Found:
+    """In their order."""
     differences = []
     for number, (one, other) in enumerate(zip(before, now, strict=False), 1):
         if one["event"] != other["event"]:
@@ -103,12 +103,17 @@ def compare_events(old: list[dict[str, Any]], new: list[dict[str, Any]], names: 
         differences += [f"{place}: {line}" for line in leaf_differences(one, other)]
     if len(before) != len(now):
         differences.append(f"{len(before)} events -> {len(now)} events{counted(before, now)}")
-    return Found(len(old), differences)
+    return Found(len(before), differences)
 
 
 def counted(before: list[Leaves], now: list[Leaves]) -> str:
     old, new = (Counter(event["event"] for event in side) for side in (before, now))
     return "".join(f"; {kind}: {old[kind]} -> {new[kind]}" for kind in sorted(old | new) if old[kind] != new[kind])
+
+
+def modern_events(events: list[dict[str, Any]], names: Names) -> list[Leaves]:
+    """The older tree's events by today's names, without those that are written no more."""
+    return [modern_event(event, names) for event in events if not names.is_dropped("events", event["event"])]
 
 
 def modern_event(event: dict[str, Any], names: Names) -> Leaves:
@@ -119,12 +124,18 @@ def modern_event(event: dict[str, Any], names: Names) -> Leaves:
         if place != "event" and not names.is_dropped("fields", full):
             new = renamed(full, names.fields)
             found[new.removeprefix(f"{kind}.").removeprefix(f"{found['event']}.")] = modern_text(value, names)
+    return dict(sorted(found.items()))
+
+
+def plain_events(events: list[dict[str, Any]], names: Names) -> list[Leaves]:
+    """The newer tree's events, without what the older one did not write."""
+    found = []
+    for event in events:
+        kind = event["event"]
+        if not names.is_added("events", kind):
+            inside = {place: v for place, v in leaves(event) if not names.is_added("fields", f"{kind}.{place}")}
+            found.append(dict(sorted(inside.items())))
     return found
-
-
-def plain_event(event: dict[str, Any], names: Names) -> Leaves:
-    kind = event["event"]
-    return {place: value for place, value in leaves(event) if not names.is_added("fields", f"{kind}.{place}")}
 
 
 def modern_text(value: Any, names: Names) -> Any:
@@ -134,13 +145,13 @@ def modern_text(value: Any, names: Names) -> Any:
 def compare_leaves(part: str, old: Any, new: Any, names: Names) -> Found:
     """By place; a value that moved to another place under its own last name is the same."""
     before = {
-        renamed(place, names.facts): modern_text(value, names)
+        renamed(place, names.places_of(part)): modern_text(value, names)
         for place, value in leaves(old)
         if not names.is_dropped(part, place)
     }
     now = {place: value for place, value in leaves(new) if not names.is_added(part, place)}
-    gone = {place: before[place] for place in before.keys() - now.keys()}
-    come = {place: now[place] for place in now.keys() - before.keys()}
+    gone = {place: before[place] for place in sorted(before.keys() - now.keys())}
+    come = {place: now[place] for place in sorted(now.keys() - before.keys())}
     moved = pairs_of_moved(gone, come)
     for one, other in moved:
         del gone[one], come[other]
@@ -198,8 +209,14 @@ def compare_records(old: Path, new: Path, names: Names) -> tuple[dict[str, dict[
     for kind in sorted(kinds[0] & kinds[1]):
         sides = [json.loads((side / f"{kind}.json").read_text()) for side in (old, new)]
         found[kind] = compare_kind(sides[0], sides[1], names)
-    missing = [f"{kind}: only in {old}" for kind in sorted(kinds[0] - kinds[1])]
-    return found, missing + [f"{kind}: only in {new}" for kind in sorted(kinds[1] - kinds[0])]
+    alone = [
+        f"only in {side}: {', '.join(sorted(own))}" for side, own in zip((old, new), only(kinds), strict=True) if own
+    ]
+    return found, alone
+
+
+def only(kinds: list[set[str]]) -> tuple[set[str], set[str]]:
+    return kinds[0] - kinds[1], kinds[1] - kinds[0]
 
 
 def table(found: dict[str, dict[str, Found]]) -> str:

@@ -120,8 +120,10 @@ PRESETS = (
 )
 
 KINDS: dict[str, Kind] = {
-    "template": Kind("template", {"run.iterations": "12"}),
-    "template-resumed": Kind("template", {"run.iterations": "12"}, interrupt_after=3, like="template"),
+    "template": Kind("template", {"run.iterations": "24", "run.stop_score": "none"}),
+    "template-resumed": Kind(
+        "template", {"run.iterations": "24", "run.stop_score": "none"}, interrupt_after=3, like="template"
+    ),
     "cores": Kind(
         "template",
         {
@@ -170,7 +172,7 @@ KINDS: dict[str, Kind] = {
     "vtrace-overlap-resumed": Kind(
         "gym:CartPole-v1",
         {**SMALL, **VTRACE, "rollout.overlap": "true"},
-        interrupt_after=2,
+        interrupt_after=1,
         like="vtrace-overlap",
     ),
     "fish": Kind(
@@ -200,7 +202,7 @@ KINDS: dict[str, Kind] = {
             "gate.lock_iteration": "2",
             "gate.required_successes": "1",
             "gate.failure_tolerance": "1",
-            "gate.failure_tolerance_by_type": "",
+            "gate.failure_tolerance_by_type": "main:1",
             "gate.freeze_iterations": "1",
             "gate.success_freeze_iterations": "1",
         },
@@ -261,9 +263,6 @@ KINDS: dict[str, Kind] = {
             "levels.balance_gap": "1.0",
             "levels.consecutive": "1",
             "levels.advance": "balance",
-            "ewc.samples": "64",
-            "rnd.hidden": "16",
-            "rnd.embed": "8",
         },
     ),
     "pursuit-levels": Kind(
@@ -335,7 +334,7 @@ KINDS: dict[str, Kind] = {
     "coins-rounds": Kind(COINS, {**SELFPLAY, **CERTIFIED, "response.rounds": "2", "evaluation.every": "0"}),
     "coins-mended": Kind(COINS, {**TOGETHER, **CERTIFIED, **MENDED}),
     "coins-mended-resumed": Kind(COINS, {**TOGETHER, **CERTIFIED, **MENDED}, interrupt_after=8, like="coins-mended"),
-    "coins-poisoned": Kind(COINS, {**SMALL, "world.poison": "40"}, exit_status=1),
+    "coins-poisoned": Kind(COINS, {**SMALL, "checkpoint.every": "1", "world.poison": "40"}, exit_status=1),
     "presets": Kind("", {}, verb="presets"),
     "rehearse-fish": Kind("fish", {"harvest.episodes": "4"}, verb="rehearse"),
     "rehearse-pursuit": Kind("pursuit-z2", {"world.obs": "flat_masked", "policy.network": "mlp"}, verb="rehearse"),

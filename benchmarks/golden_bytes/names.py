@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-POLICY = re.compile(r"\b(?:[0-9a-f]{16}|[0-9a-f]{12}|(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{6})\b")  # a hash of its content
+POLICY = re.compile(r"(?<![\w.])(?:[0-9a-f]{16}|[0-9a-f]{12}|(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{6})\b")  # part of a hash
 Renames = dict[str, str]
 
 
@@ -33,6 +33,7 @@ class Names:
     texts: Renames = field(default_factory=dict)  # whole texts that are values
     dropped: dict[str, list[str]] = field(default_factory=dict)  # by part: what the newer tree has no more
     added: dict[str, list[str]] = field(default_factory=dict)  # what only the newer one has
+    ignored: dict[str, list[str]] = field(default_factory=dict)  # what may differ
 
     def modern(self, words: list[str], options: Renames, complaint: str) -> tuple[list[str], Renames]:
         """Words and options with new names for the old ones a complaint names; for all of them if it is empty."""
@@ -43,20 +44,40 @@ class Names:
         changed = {old: new for old, new in {**self.presets, **self.words}.items() if told(old)}
         found: Renames = {}
         for name, value in options.items():
+            if told(name) and name in self.dropped.get("options", []):
+                continue
             pair = f"{name}={value}"
             old = pair if pair in self.options else name
-            if name in self.dropped.get("options", []) and told(name):
-                continue
-            new = self.options[old] if old in self.options and told(old) else name
-            key, _, given = new.partition("=")
+            key, _, given = (self.options.get(old, name) if told(old) else name).partition("=")
             found[key] = given or value
         return [changed.get(word, word) for word in words], found
 
+    def world_for(self, source: Path, text: str) -> str:
+        """Python text with imports from where these sources have their modules."""
+        for old, new in self.modules.items():
+            here, gone = (new, old) if is_module(source, new) and not is_module(source, old) else (old, new)
+            text = text.replace(f"from {gone} import", f"from {here} import")
+        return text
+
     def is_dropped(self, part: str, name: str) -> bool:
-        return any(matches(pattern, name) for pattern in self.dropped.get(part, []))
+        options = self.dropped.get("options", []) if part == "outputs" else []
+        configured = [f"*.config.{option}{end}" for option in options for end in ("", ".*")]
+        patterns = [*self.dropped.get(part, []), *self.ignored.get(part, []), *configured]
+        return any(matches(pattern, name) for pattern in patterns)
 
     def is_added(self, part: str, name: str) -> bool:
-        return any(matches(pattern, name) for pattern in self.added.get(part, []))
+        options = self.added.get("options", []) if part == "outputs" else []
+        configured = [f"*.config.{option}{end}" for option in options for end in ("", ".*")]
+        patterns = [*self.added.get(part, []), *self.ignored.get(part, []), *configured]
+        return any(matches(pattern, name) for pattern in patterns)
+
+    def places_of(self, part: str) -> Renames:
+        """How places in this part are renamed; the kind `presets` shows configurations, so options are places too."""
+        if part != "outputs":
+            return self.facts
+        plain = {old: new for old, new in self.options.items() if "=" not in old}
+        whole = {f"*.config.{old}": f"*.config.{new}" for old, new in plain.items()}
+        return {**self.facts, **whole, **{f"{old}.*": f"{new}.*" for old, new in whole.items()}}
 
 
 def read_names(path: Path | None) -> Names:
@@ -70,9 +91,16 @@ def read_names(path: Path | None) -> Names:
     return Names(**found)
 
 
+def is_module(source: Path, name: str) -> bool:
+    place = source.joinpath(*name.split("."))
+    return place.is_dir() or place.with_suffix(".py").is_file()
+
+
 @cache
 def pattern_of(text: str) -> re.Pattern[str]:
-    return re.compile("(.*?)".join(re.escape(part) for part in text.split("*")))
+    """`*` is any text; letters in brackets are one of them."""
+    parts = [re.escape(part).replace(r"\[", "[").replace(r"\]", "]") for part in text.split("*")]
+    return re.compile("(.*?)".join(parts))
 
 
 def matches(pattern: str, name: str) -> bool:
@@ -98,14 +126,26 @@ def renamed_array(name: str, renames: Renames) -> str:
 
 
 class Policies:
-    """Frozen policies by number, in the order a run first names them: their hashes change with the names of arrays."""
+    """Frozen policies by number, in the order events first name them: their hashes change with the names of arrays."""
 
     def __init__(self) -> None:
         self.seen: dict[str, str] = {}
+        self.is_open = True  # later policies are only told apart as keys
+
+    @staticmethod
+    def is_named_in(name: str) -> bool:
+        return "policy " in name
 
     def numbered(self, value: Any) -> Any:
         if isinstance(value, str):
-            return POLICY.sub(lambda found: self.seen.setdefault(found[0], f"policy {len(self.seen) + 1}"), value)
+            return POLICY.sub(lambda found: self.number(found[0], self.is_open), value)
         if isinstance(value, dict):
-            return {self.numbered(key): self.numbered(item) for key, item in value.items()}
+            keys = {key: POLICY.sub(lambda found: self.number(found[0], True), key) for key in value}
+            return {keys[key]: self.numbered(item) for key, item in value.items()}
         return [self.numbered(item) for item in value] if isinstance(value, list) else value
+
+    def number(self, name: str, is_new: bool) -> str:
+        known = self.seen.get(name)
+        if known is None and is_new:
+            known = self.seen[name] = f"policy {len(self.seen) + 1}"
+        return known or "policy of no event"

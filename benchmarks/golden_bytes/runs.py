@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import queue
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +22,7 @@ from golden_bytes.kinds import EVERY_RUN, KINDS, PRESETS, Kind
 from golden_bytes.names import Names
 from golden_bytes.reading import lean, read_run
 
-WORLDS = Path(__file__).with_name("world.py")
+WORLDS, WARM = (Path(__file__).with_name(name) for name in ("world.py", "warm.py"))
 PATIENCE_S, LOOK_S = 900.0, 0.002
 PLAIN = Kind("", {})  # a command that ends well and is not interrupted
 NOT_WHEN_RESUMED = {"interrupted", "resumed", "checkpoint", "started"}  # events that depend on when it was stopped
@@ -26,30 +32,87 @@ class GoldenError(Exception):
     """A run that did not go as its kind says; the text names the kind and what the command said."""
 
 
-class Tree(NamedTuple):
-    """Sources under test and a folder of its own to run them in."""
+class Done(NamedTuple):
+    """A command that ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class Server:
+    """A warm process of a tree (see warm.py), which runs one command at a time."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen([sys.executable, str(WARM)], env=environment, text=True, **pipes)
+
+    def run(self, words: list[str], work: Path, out: Path, meanwhile: Callable[[int], None]) -> Done:
+        requests = self.process.stdin
+        assert requests is not None
+        requests.write(json.dumps({"words": words, "cwd": str(work), "out": str(out)}) + "\n")
+        requests.flush()
+        process = self.answer()
+        last = threading.Timer(PATIENCE_S, os.kill, (process, signal.SIGKILL))
+        last.start()
+        try:
+            meanwhile(process)
+            status = self.answer()
+        finally:
+            last.cancel()
+        return Done(status, *(out.with_name(out.name + end).read_text() for end in (".out", ".err")))
+
+    def answer(self) -> int:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise GoldenError(f"the process that runs the commands ended with status {self.process.wait()}")
+        return int(line)
+
+    def close(self) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self.process.communicate("")
+
+
+@dataclass
+class Tree:
+    """Sources under test, a folder of its own to run them in, and idle servers."""
 
     folder: Path
     work: Path
     names: Names
+    idle: queue.Queue[Server]
+    make: Callable[[], Server]
 
-    def environment(self) -> dict[str, str]:
-        """The tree's package and golden worlds first; one thread in everything that reads the environment."""
-        places = os.pathsep.join(str(place) for place in (self.folder / "src", self.work))
-        single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        return {**os.environ, **single, "PYTHONPATH": places, "PYTHONHASHSEED": "0"}
+    def run(self, name: str, words: list[str], meanwhile: Callable[[int], None]) -> Done:
+        server = self.idle.get()
+        if server.process.poll() is not None:  # it was ended from outside
+            server = self.make()
+        try:
+            return server.run(words, self.work, self.work / "out" / name, meanwhile)
+        finally:
+            self.idle.put(server)
 
 
-def open_tree(folder: Path, work: Path, names: Names) -> Tree:
-    if not (folder / "src" / "holdfast").is_dir():
+@contextmanager
+def open_tree(folder: Path, work: Path, names: Names, jobs: int) -> Iterator[Tree]:
+    """A tree with its servers, for as long as it is needed."""
+    source = folder.resolve() / "src"
+    if not (source / "holdfast").is_dir():
         raise GoldenError(f"{folder}: no src/holdfast there")
-    (work / "runs").mkdir(parents=True)
-    text = WORLDS.read_text()
-    for old, new in names.modules.items():
-        if not (folder / "src" / Path(*old.split("."))).with_suffix(".py").exists():
-            text = text.replace(f"from {old} import", f"from {new} import")
-    (work / "golden_world.py").write_text(text)
-    return Tree(folder.resolve(), work, names)
+    for place in ("runs", "out"):
+        (work / place).mkdir(parents=True)
+    (work / "golden_world.py").write_text(names.world_for(source, WORLDS.read_text()))
+    single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    paths = {"PYTHONPATH": os.pathsep.join((str(source), str(work))), "PYTHONHASHSEED": "0"}
+    tree = Tree(folder.resolve(), work, names, queue.Queue(), lambda: Server({**os.environ, **single, **paths}))
+    for _ in range(jobs):
+        tree.idle.put(tree.make())
+    try:
+        yield tree
+    finally:
+        for _ in range(jobs):
+            tree.idle.get().close()
 
 
 def run_kind(tree: Tree, name: str) -> dict[str, Any]:
@@ -87,54 +150,38 @@ def after(tree: Tree, name: str, line: str) -> Any:
     return lean(json.loads(done.stdout))
 
 
-class Done(NamedTuple):
-    """A command that ended as it should."""
-
-    stdout: str
-    stderr: str
-
-
 def call(tree: Tree, name: str, words: list[str], options: dict[str, str], kind: Kind = PLAIN) -> Done:
     """Run a command; names that the tree does not know any more are replaced by the map's, and it is run again."""
     wanted = 130 if kind.interrupt_after else kind.exit_status
-    status, done = attempt(tree, name, words, options, kind)
+
+    def meanwhile(process: int) -> None:
+        if kind.interrupt_after:
+            interrupt(process, tree.work / "runs" / name, kind.interrupt_after)
+
+    done = tree.run(name, [*words, *as_words(options)], meanwhile)
     for everything in (False, True):
-        if status != 2 or wanted == 2:
+        if done.status != 2 or wanted == 2:
             break
         words, options = tree.names.modern(words, options, "" if everything else done.stderr)
-        status, done = attempt(tree, name, words, options, kind)
-    if status != wanted:
+        done = tree.run(name, [*words, *as_words(options)], meanwhile)
+    if done.status != wanted:
         command = " ".join(["holdfast", *words, *as_words(options)])
-        raise GoldenError(f"{name}: exit status {status}, not {wanted}\n{command}\n{done.stderr[-3000:]}")
+        raise GoldenError(f"{name}: exit status {done.status}, not {wanted}\n{command}\n{done.stderr[-3000:]}")
     return done
-
-
-def attempt(tree: Tree, name: str, words: list[str], options: dict[str, str], kind: Kind) -> tuple[int, Done]:
-    command = [sys.executable, "-m", "holdfast", *words, *as_words(options)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, cwd=tree.work, env=tree.environment(), text=True, **pipes)
-    if kind.interrupt_after:
-        interrupt(process, tree.work / "runs" / name, kind.interrupt_after)
-    try:
-        stdout, stderr = process.communicate(timeout=PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        raise GoldenError(f"{name}: still running after {PATIENCE_S:g} s: {' '.join(command)}") from None
-    return process.returncode, Done(stdout, stderr)
 
 
 def as_words(options: dict[str, str]) -> list[str]:
     return [f"--{name}={value}" for name, value in options.items()]
 
 
-def interrupt(process: subprocess.Popen[str], folder: Path, rows: int) -> None:
-    """Send SIGINT once the run has written so many rows of metrics."""
+def interrupt(process: int, folder: Path, rows: int) -> None:
+    """Send SIGINT once the run has written so many rows of metrics; nothing if it ends before."""
     path = folder / "metrics.jsonl"
-    while process.poll() is None:
-        if path.is_file() and path.read_bytes().count(b"\n") >= rows:
-            process.send_signal(signal.SIGINT)
-            return
-        time.sleep(LOOK_S)
+    with contextlib.suppress(ProcessLookupError):
+        while not path.is_file() or path.read_bytes().count(b"\n") < rows:
+            os.kill(process, 0)  # is it still there?
+            time.sleep(LOOK_S)
+        os.kill(process, signal.SIGINT)
 
 
 def preset_outputs(tree: Tree) -> dict[str, Any]:
@@ -142,6 +189,8 @@ def preset_outputs(tree: Tree) -> dict[str, Any]:
     found = {}
     for preset in PRESETS:
         rom = {"world.rom": "own"} if preset.startswith("mario") else {}
-        done = call(tree, preset, ["train", preset, "--dry-run", "--json"], {"run.allow_slow": "true", **rom})
+        done = call(
+            tree, f"presets-{preset}", ["train", preset, "--dry-run", "--json"], {"run.allow_slow": "true", **rom}
+        )
         found[preset] = lean(json.loads(done.stdout))
     return found

@@ -237,10 +237,10 @@ class Run:
         duel = self.curriculum.progress(self)
         self.watch.iteration(Progress(self.state.counts, row, steps / seconds, self.clock, hints, duel))
 
-    def event(self, kind: str, **facts: object) -> None:
+    def event(self, kind: str, /, **facts: object) -> None:
         self.recorder.event(kind, **{"iteration": self.state.counts.iteration, **facts})
 
-    def decision(self, kind: str, **facts: object) -> None:
+    def decision(self, kind: str, /, **facts: object) -> None:
         """Something the curriculum decided, for the record and for whoever watches."""
         self.event(kind, **facts)
         self.watch.decided(kind, self.state.counts.iteration, facts)

@@ -17,9 +17,9 @@ import torch
 from holdfast.config.sections import Config
 from holdfast.kit.rng import derive
 from holdfast.kit.soundness import refuse_misfits
-from holdfast.learner.learner import Learner, make_learners
+from holdfast.learner.learner import Learner, make_learners, torch_threads
 from holdfast.learner.replay import Replay
-from holdfast.rollout.overlap import share_threads
+from holdfast.rollout.ahead import share_threads
 from holdfast.rollout.seat import Seat, below, make_seat
 from holdfast.worlds.api import World
 from holdfast.worlds.registry import make_world
@@ -161,6 +161,7 @@ def initial_state(config: Config, supervisor: Supervisor | None = None) -> State
     world = make_world(config.world_name, config.world, lanes, seed, threads.kernels, supervisor)
     world.reset()
     learners = fresh_learners(config, world)
+    torch.set_num_threads(torch_threads(learners, config.rollout.steps, threads.learning))
     for number, learner in enumerate(learners.values() if config.learner.replay else ()):
         learner.replay = Replay(learner.role, config.replay, torch_generator(seed, REPLAY + number))
     actions = torch_generator(seed, ACTIONS)

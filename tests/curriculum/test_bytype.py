@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.curriculum.bytype import parse_by_type, print_by_type, unknown_types, with_type, without_type
+from holdfast.curriculum.bytype import parse_by_type, unknown_types
+from holdfast.curriculum.pairs import print_pairs
 from holdfast.kit.errors import ConfigError
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_-]{0,6}", fullmatch=True)
@@ -16,7 +17,7 @@ VALUES = st.dictionaries(NAMES, st.floats(-1e9, 1e9) | st.integers(0, 10**6).map
 @settings(deadline=None)
 @given(VALUES)
 def test_printed_values_are_read_back(values: dict[str, float]) -> None:
-    assert dict(parse_by_type(print_by_type(values))) == values
+    assert dict(parse_by_type(print_pairs(values.items()))) == values
 
 
 @settings(deadline=None)
@@ -27,7 +28,7 @@ def test_any_text_is_read_or_refused_by_item(text: str) -> None:
     except ConfigError as error:
         assert all(problem.startswith("gate.x: item ") for problem in error.problems)
     else:
-        assert parse_by_type(print_by_type(values)) == values
+        assert parse_by_type(print_pairs(values.items())) == values
 
 
 def test_names_are_lower_case() -> None:
@@ -40,12 +41,7 @@ def test_malformed_texts_are_refused(text: str) -> None:
         parse_by_type(text)
 
 
-def test_one_type_can_be_set_and_taken_away() -> None:
-    assert with_type("ne:0.13,main:0.1", "main", 0.12) == "ne:0.13,main:0.12"
-    assert without_type("ne:0.13,main:0.1", "ne") == "main:0.1"
-
-
 def test_types_that_the_deck_never_has_are_named() -> None:
-    (problem,) = unknown_types("ne:1,mian:2", "gate.success_p10_by_type", {"ne", "main"})
-    assert problem.startswith("gate.success_p10_by_type: the deck never has type mian (did you mean main?)")
-    assert "there is no deck" in unknown_types("ne:1", "x", set())[0]
+    (problem,) = unknown_types(["ne", "mian"], "gate.by_type", {"ne", "main"})
+    assert problem.startswith("gate.by_type: the deck never has type mian (did you mean main?)")
+    assert "there is no deck" in unknown_types(["ne"], "x", set())[0]

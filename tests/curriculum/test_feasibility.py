@@ -16,11 +16,10 @@ from holdfast.curriculum.feasibility_floor import BestLimit
 from holdfast.curriculum.findings import Finding, repaired_gate
 from holdfast.curriculum.gate import run_gate
 from holdfast.curriculum.gate_settings import GateSettings
-from holdfast.curriculum.legacy import DENSITY_DEFAULTS
 from holdfast.curriculum.schedule import parse_schedule
 from holdfast.games.fish.density import density_problems
 from holdfast.kit.errors import ConfigError
-from tests.curriculum.published import question, queue
+from tests.curriculum.published import density, question, queue
 
 V42 = question("v42")
 REPORT = check(V42)
@@ -46,8 +45,8 @@ def test_f1_a_perfect_policy_cannot_advance() -> None:
     assert "main first occurs at 32, its early_death window of 4 is full at 56" in finding.text
     assert "2 successes in a row" in finding.text and "64, after the last iteration 60" in finding.text
     assert finding.repair is not None
-    assert finding.repair.changes == {"gate.success_early_death_window_by_type": "main:3"}
-    assert finding.repair.spelled == "gate.success_early_death_window_by_type = main:3"
+    assert finding.repair.changes == {"gate.by_type.main.success_early_death_window": 3}
+    assert finding.repair.spelled == "gate.by_type.main.success_early_death_window = 3"
     assert finding.repair.text.endswith("success_progress at 48, advance at 56")
 
 
@@ -71,15 +70,15 @@ def test_both_repairs_together_really_open_the_gate() -> None:
 def test_f2_counts_and_ratios_of_the_same_thing() -> None:
     ne, main = REPORT.of("F2")
     assert ne.options == ("gate.success_step_one_ratio",) and ne.numbers["type"] == "ne" and ne.repair is None
-    assert main.options == ("gate.success_step_one_by_type",) and main.numbers["count_of_ratio"] == 38
-    assert main.repair is not None and main.repair.changes == {"gate.success_step_one_by_type": ""}
+    assert main.options == ("gate.by_type.main.success_step_one",) and main.numbers["count_of_ratio"] == 38
+    assert main.repair is not None and main.repair.changes == {"gate.by_type.main.success_step_one": None}
 
 
 def test_f3_and_f4_dead_thresholds() -> None:
     p10, early = only("F3"), only("F4")
     assert p10.options == ("gate.success_p10",) and (p10.numbers["success"], p10.numbers["failure"]) == (70, 95)
     assert early.numbers["early_death"] == 0.13 and early.numbers["type"] == "ne"
-    assert early.repair is not None and early.repair.changes == {"gate.success_early_death_by_type": "ne:0.1,main:0.1"}
+    assert early.repair is not None and early.repair.changes == {"gate.by_type.ne.success_early_death": 0.1}
 
 
 def test_f5_and_f6_freezes_and_lock() -> None:
@@ -208,7 +207,7 @@ def test_best_model_limits_below_the_floor_are_dead() -> None:
 def test_shapes_that_do_not_fit() -> None:
     assert codes(ask(total_iterations=90)) == [("F11", "infeasible")]
     assert codes(ask(replace(GOOD, phase_allowance=(1, 3)))) == [("F11", "dead")]
-    assert codes(ask(misfits=density_problems(DENSITY_DEFAULTS, parse_schedule("25:40"))))[0] == ("F11", "infeasible")
+    assert codes(ask(misfits=density_problems(density(), parse_schedule("25:40"))))[0] == ("F11", "infeasible")
     assert codes(ask(learning_rates=[1e-3] * 79 + [0.0])) == []
     assert codes(ask(learning_rates=[1e-3] * 40 + [0.0] + [1e-3] * 39)) == [("F11", "warn")]
 
@@ -219,7 +218,7 @@ def test_a_type_that_is_never_judged_and_resets_that_never_come() -> None:
     late = replace(deck, queue=deck.queue._replace(rollout_steps=1))  # so slow that only ne is ever dealt
     found = check(replace(V42, deck=late)).of("F10")
     assert {item.options[0] for item in found if "no evaluation takes place while main" in item.text} >= {
-        "gate.success_step_one_by_type"
+        "gate.by_type.main.success_step_one"
     }
     assert any("never acts: the longest phase has 10 steps" in item.text for item in found)
     own_end = replace(deck, settings=replace(deck.settings, force_reset_steps=500))
@@ -234,7 +233,7 @@ def test_wrong_input_is_one_clear_error() -> None:
     with pytest.raises(ConfigError, match=r"deck\.min_reinjections: the deck never has type nw"):
         check(replace(V42, deck=replace(deck, settings=replace(deck.settings, min_reinjections="nw:2"))))
     with pytest.raises(ConfigError, match="there is no deck"):
-        check(ask(replace(GOOD, success_p10_by_type="ne:100")))
+        check(ask(replace(GOOD, by_type={"ne": {"success_p10": 100}})))
 
 
 SLOW_GATES = st.builds(

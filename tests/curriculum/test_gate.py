@@ -118,7 +118,7 @@ def test_avoidable_deaths_are_counted_beyond_the_floor_and_need_one() -> None:
 
 
 def test_a_type_has_its_own_limits_and_its_own_median() -> None:
-    gate = replace(SIMPLE, success_step_one=5, success_step_one_by_type="main:50", success_p10_window_by_type="main:2")
+    gate = replace(SIMPLE, success_step_one=5, by_type={"main": {"success_step_one": 50, "success_p10_window": 2}})
     first, second, third = run_gate(
         gate,
         [
@@ -174,15 +174,23 @@ GATES = st.builds(
     freeze_iterations=st.integers(0, 20),
     success_freeze_iterations=st.integers(0, 20),
     success_step_one=st.none() | st.integers(0, 60),
-    success_step_one_by_type=st.sampled_from(["", "main:45", "ne:5,main:60"]),
     success_avoidable_step_one=st.none() | st.integers(0, 20),
     success_early_death=st.none() | SHARES,
     success_early_death_window=st.integers(1, 3),
     success_p10=st.none() | st.floats(1, 500),
-    success_p10_window_by_type=st.sampled_from(["", "main:1"]),
     failure_p10=st.none() | st.floats(1, 200),
-    failure_min_final_by_type=st.sampled_from(["", "ne:0.9"]),
     failure_tolerance=st.integers(1, 3),
+    by_type=st.fixed_dictionaries(
+        {},
+        optional={
+            "ne": st.fixed_dictionaries(
+                {}, optional={"success_step_one": st.just(5), "failure_min_final": st.just(0.9)}
+            ),
+            "main": st.fixed_dictionaries(
+                {}, optional={"success_step_one": st.sampled_from([45, 60]), "success_p10_window": st.just(1)}
+            ),
+        },
+    ),
     median_fallback=st.sampled_from(["none", "p10", "early_death", "both"]),
 )
 ROWS = st.lists(MEASURED, max_size=12).map(

@@ -18,13 +18,24 @@ TYPES = ("ne", "main")
     ("changes", "part"),
     [
         ({"success_early_death": 1.5}, "gate.success_early_death = 1.5 must be at most 1"),
-        ({"success_early_death_by_type": "ne:1.3"}, "gate.success_early_death_by_type: ne:1.3 must be at most 1"),
-        ({"success_step_one_by_type": "ne:4.5"}, "gate.success_step_one_by_type: ne:4.5 must be a whole number"),
-        ({"failure_tolerance_by_type": "main:0"}, "gate.failure_tolerance_by_type: main:0 must be at least 1"),
-        ({"success_p10_by_type": "west:100"}, "gate.success_p10_by_type: the deck never has type west"),
-        ({"success_p10_by_type": "main=100"}, "gate.success_p10_by_type: item 1, 'main=100'"),
+        (
+            {"by_type": {"ne": {"success_early_death": 1.3}}},
+            "gate.by_type.ne.success_early_death = 1.3 must be at most 1",
+        ),
+        (
+            {"by_type": {"ne": {"success_step_one": 4.5}}},
+            "gate.by_type.ne.success_step_one = 4.5 must be a whole number",
+        ),
+        ({"by_type": {"main": {"failure_tolerance": 0}}}, "gate.by_type.main.failure_tolerance = 0 must be at least 1"),
+        ({"by_type": {"west": {"success_p10": 100}}}, "gate.by_type: the deck never has type west"),
+        ({"by_type": {"main": {"success_p1": 100}}}, "the gate has no success_p1 by type (did you mean success_p10?)"),
+        ({"by_type": {"main": 3}}, "gate.by_type.main must be a table of options, not 3"),
+        ({"by_type": {"main": {"success_p10": "7"}}}, "gate.by_type.main.success_p10 = '7' is not a number"),
         ({"success_p10_window": 8}, "gate.success_p10_window = 8 is longer than the run, which has 7 evaluations"),
-        ({"success_early_death_window_by_type": "main:9"}, "window_by_type: main = 9 is longer than the run"),
+        (
+            {"by_type": {"main": {"success_early_death_window": 9}}},
+            "gate.by_type.main.success_early_death_window = 9 is longer than the run",
+        ),
         ({"phase_allowance": ()}, "gate.phase_allowance is empty"),
         ({"phase_allowance": (4, 4)}, "gate.phase_allowance must rise"),
         ({"success_early_death": None, "success_p10": None}, "every success criterion is off"),
@@ -37,7 +48,7 @@ def test_each_mistake_is_one_problem(changes: dict[str, object], part: str) -> N
 
 def test_problems_are_told_together() -> None:
     with pytest.raises(ConfigError) as caught:
-        check_gate(GateSettings(success_early_death=2.0, success_p10_by_type="x:1", failure_p10_by_type="a"), TYPES, 7)
+        check_gate(GateSettings(success_early_death=2.0, by_type={"x": {"success_p10": 1}, "ne": {"a": 2}}), TYPES, 7)
     assert len(caught.value.problems) == 3
 
 

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.curriculum.legacy import BOOST_DEFAULTS, DENSITY_DEFAULTS
 from holdfast.curriculum.schedule import Phase, Schedule, ScheduleSettings, parse_schedule, print_schedule, schedule_for
 from holdfast.games.fish.boost import BoostSettings, boost_problems
 from holdfast.games.fish.course import Course
 from holdfast.games.fish.density import density_coefficient, density_problems
 from holdfast.kit.errors import ConfigError
+from tests.curriculum.published import density, imported
 
 TEXT = "15:9,20:10,25:9,25:8,25:8,25:8,25:8"
 SCHEDULE = parse_schedule(TEXT)
-COURSE = Course(SCHEDULE, DENSITY_DEFAULTS, BOOST_DEFAULTS)
+DENSITY, BOOST = density(), imported("v42").section(BoostSettings)
+COURSE = Course(SCHEDULE, DENSITY, BOOST)
 NUMBERS = st.integers(1, 10**6)
 SCHEDULES = st.lists(st.builds(Phase, NUMBERS, NUMBERS), min_size=1, max_size=8).map(lambda rows: Schedule(tuple(rows)))
 
@@ -82,7 +83,7 @@ def test_density_rises_in_ramp_phases(iteration: int, value: float) -> None:
 
 
 def test_a_plateau_stays_at_the_target_before() -> None:
-    settings = replace(DENSITY_DEFAULTS, ramp_phases=(5,))  # its plateau is 4 of 8 iterations, 37 to 44
+    settings = replace(DENSITY, ramp_phases=(5,))  # its plateau is 4 of 8 iterations, 37 to 44
     values = [density_coefficient(settings, SCHEDULE, iteration, 7) for iteration in range(37, 45)]
     assert values[:5] == [0.05] * 5 and values[-1] == 0.055 and values == sorted(values)
 
@@ -103,10 +104,10 @@ def test_what_the_gate_controls() -> None:
 
 def test_lists_must_have_an_entry_per_phase() -> None:
     short = parse_schedule("15:9,20:10")
-    problems = density_problems(DENSITY_DEFAULTS, short)
+    problems = density_problems(DENSITY, short)
     assert "density.targets has 7 entries, but schedule.phases has 2 phases" in problems
     assert any("ramp_phases names phase 6" in problem for problem in problems)
-    assert density_problems(DENSITY_DEFAULTS, SCHEDULE) == []
+    assert density_problems(DENSITY, SCHEDULE) == []
 
 
 def test_boost_texts_are_checked() -> None:
@@ -119,7 +120,7 @@ def test_boost_texts_are_checked() -> None:
         "density_caps",
     ):
         assert part in problems
-    assert boost_problems(BOOST_DEFAULTS, SCHEDULE) == []
+    assert boost_problems(BOOST, SCHEDULE) == []
 
 
 def test_shares_fit_a_run_of_any_length() -> None:

@@ -73,14 +73,14 @@ def test_a_timeline_is_json() -> None:
     "name", ["gate.success.ratio.main", "success_step_one_ratio.main", "success.step_one_ratio.MAIN"]
 )
 def test_a_type_is_named_after_the_last_dot(name: str) -> None:
-    assert change_gate(GateSettings(), [f"{name}=0.025"]).success_step_one_ratio_by_type == "main:0.025"
+    assert change_gate(GateSettings(), [f"{name}=0.025"]).by_type == {"main": {"success_step_one_ratio": 0.025}}
 
 
 def test_older_spellings_are_understood() -> None:
     gate = change_gate(
         GateSettings(), ["success_first_death_p10_by_stage=main:100", "success_median_window=3", "success_p10=none"]
     )
-    assert (gate.success_p10_by_type, gate.success_p10_window, gate.success_p10) == ("main:100", 3, None)
+    assert (gate.by_type, gate.success_p10_window, gate.success_p10) == ({"main": {"success_p10": 100}}, 3, None)
 
 
 def test_all_wrong_assignments_are_told_at_once() -> None:

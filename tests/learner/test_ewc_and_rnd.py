@@ -43,7 +43,7 @@ def test_fisher_is_the_mean_square_of_per_sample_gradients(kind: str, core: str)
     for n in range(6):  # by torch.autograd.grad instead of the flat array
         output = policy(obs[n : n + 1], hidden[n : n + 1], starts[n : n + 1])
         action, _ = policy.head.sample(output.actions.detach(), policy.extra.detach(), draw)
-        log_prob, _ = policy.head.judge(output.actions, policy.extra, action)
+        log_prob, _ = policy.head.evaluate(output.actions, policy.extra, action)
         slopes = torch.autograd.grad(log_prob.sum(), list(parameters.values()), allow_unused=True)
         for name, slope in zip(parameters, slopes, strict=True):
             expected[name] += 0.0 if slope is None else slope**2 / 6

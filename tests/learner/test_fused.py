@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.config.sections import LearnerConfig, PolicyConfig
-from holdfast.learner import fused_kernels
+from holdfast.learner.engines import chosen_engine, fused_kernels
 from holdfast.learner.learner import Learner
-from holdfast.learner.losses import Minibatch
-from holdfast.learner.ppo import descend
-from holdfast.learner.schedules import Pace
+from holdfast.learner.losses import Minibatch, Objective
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Continuous, Discrete, Observations
 
@@ -43,6 +41,7 @@ def minibatch(one: Learner, rows: int, seed: int) -> Minibatch:
 
 
 CHOICE = Discrete(3)
+OBJECTIVE = Objective(clip=0.2, value_clip=0.0, value_coef=0.5, entropy=0.01)
 SHAPES = st.tuples(
     st.integers(1, 20), st.integers(2, 7), st.lists(st.integers(1, 40), max_size=3).map(tuple), st.integers(1, 700)
 )
@@ -63,10 +62,10 @@ def test_losses_and_gradients_agree_with_torch(
     policy = PolicyConfig(hidden=hidden, activation=activation)  # type: ignore[arg-type]
     one = learner(inputs, actions, policy, LearnerConfig(value_clip=value_clip), judging=judging)
     part = minibatch(one, rows, seed=rows)
-    assert one.engine is not None
-    ours = one.engine.descend(part, entropy)
+    objective = Objective(0.2, value_clip, 0.5, entropy)
+    ours = one.engine.descend(part, objective)
     gradient = one.optimizer.gradients.clone()
-    theirs = descend(one, part, one.answer(part.obs), Pace(0.0, entropy, 0.0))
+    theirs = one.eager.descend(part, objective)
     scale = float(one.optimizer.gradients.abs().max()) + 1e-3
     assert float((gradient - one.optimizer.gradients).abs().max()) < 2e-5 * scale + 1e-6
     for mine, other in zip(ours, theirs, strict=True):
@@ -78,12 +77,11 @@ def test_answers_agree_with_torch(rows: int) -> None:
     one = learner(18, 5, PolicyConfig(), LearnerConfig())
     obs = torch.randn(rows, 18) * 6  # some beyond the horizon of 10
     none = obs[:0]
-    assert one.engine is not None
-    logits, values = one.engine.forward(obs)
+    found = one.engine.ask(obs, none, none)
     with torch.no_grad():
         expected = one.policy(obs, none, none)
-    assert torch.allclose(logits, expected.actions, atol=1e-5)
-    assert torch.allclose(values, expected.value, atol=1e-5)
+    assert torch.allclose(found.actions, expected.actions, atol=1e-5)
+    assert torch.allclose(found.value, expected.value, atol=1e-5)
 
 
 def test_bytes_do_not_depend_on_threads() -> None:
@@ -91,9 +89,9 @@ def test_bytes_do_not_depend_on_threads() -> None:
     for threads in (1, 2):
         one = learner(18, 5, PolicyConfig(), LearnerConfig(), threads)
         part = minibatch(one, 3000, seed=1)
-        assert one.engine is not None
-        one.engine.descend(part, 0.01)
-        found.append((one.optimizer.gradients.numpy().tobytes(), one.engine.forward(part.obs)[0].numpy().tobytes()))
+        one.engine.descend(part, OBJECTIVE)
+        logits = one.ask(part.obs, part.obs[:0], part.obs[:0]).actions
+        found.append((one.optimizer.gradients.numpy().tobytes(), logits.numpy().tobytes()))
     assert found[0] == found[1]
 
 
@@ -109,15 +107,16 @@ def test_a_nan_is_seen_in_the_loss() -> None:
     one = learner(4, 3, PolicyConfig(), LearnerConfig())
     part = minibatch(one, 50, seed=1)
     part.advantage[7] = float("nan")
-    assert one.engine is not None
-    assert not torch.isfinite(one.engine.descend(part, 0.01).total)
+    assert not torch.isfinite(one.engine.descend(part, OBJECTIVE).total)
 
 
 def test_each_engine_is_used_where_it_suits() -> None:
     def chosen(policy: PolicyConfig, actions: Discrete | Continuous = CHOICE) -> str:
         role = Role("player", 1, Observations((4,), np.dtype(np.float32), -9, 9), actions)
-        engine = Learner(role, policy, LearnerConfig(), torch.Generator()).engine
-        return "torch" if engine is None else type(engine).__name__.lower()
+        made = Learner(role, policy, LearnerConfig(), torch.Generator())
+        name = chosen_engine(made.role, policy, LearnerConfig())
+        assert made.engine.follows == (name == "torch")
+        return name
 
     normal = Continuous((-1.0,), (1.0,))
     assert chosen(PolicyConfig()) == "fused"

@@ -20,10 +20,10 @@ def test_discrete_agrees_with_torch() -> None:
     actions, log_prob = head.sample(logits, NONE, generator(1))
     reference = Categorical(logits=logits)
     assert torch.allclose(log_prob, reference.log_prob(actions), atol=1e-6)
-    judged, entropy = head.judge(logits, NONE, actions)
+    judged, entropy = head.evaluate(logits, NONE, actions)
     assert torch.allclose(judged, log_prob, atol=1e-6)
     assert torch.allclose(entropy, reference.entropy(), atol=1e-6)
-    assert torch.equal(head.likeliest(logits, NONE), logits.argmax(-1))
+    assert torch.equal(head.greedy(logits, NONE), logits.argmax(-1))
 
 
 def test_discrete_draws_follow_their_probabilities() -> None:
@@ -38,10 +38,10 @@ def test_multi_discrete_is_independent_choices() -> None:
     actions, log_prob = head.sample(logits, NONE, generator(1))
     parts = [Categorical(logits=logits[:, :2]), Categorical(logits=logits[:, 2:])]
     assert torch.allclose(log_prob, sum(p.log_prob(actions[:, k]) for k, p in enumerate(parts)), atol=1e-6)
-    judged, entropy = head.judge(logits, NONE, actions)
+    judged, entropy = head.evaluate(logits, NONE, actions)
     assert torch.allclose(judged, log_prob, atol=1e-6)
     assert torch.allclose(entropy, sum(p.entropy() for p in parts), atol=1e-6)
-    assert head.likeliest(logits, NONE).shape == (30, 2)
+    assert head.greedy(logits, NONE).shape == (30, 2)
 
 
 def test_continuous_agrees_with_torch_and_respects_bounds() -> None:
@@ -50,7 +50,7 @@ def test_continuous_agrees_with_torch_and_respects_bounds() -> None:
     actions, log_prob = head.sample(means, log_std, generator(1))
     reference = Independent(Normal(means, log_std.exp()), 1)
     assert torch.allclose(log_prob, reference.log_prob(actions), atol=1e-5)
-    judged, entropy = head.judge(means, log_std, actions)
+    judged, entropy = head.evaluate(means, log_std, actions)
     assert torch.allclose(judged, log_prob, atol=1e-5)
     assert torch.allclose(entropy, reference.entropy(), atol=1e-5)
     clipped = head.for_world(actions * 10)

@@ -45,7 +45,7 @@ def test_moments_of_a_batch_are_those_of_its_raw_rows(
         batch.scale[0] = offset + torch.randn(size, generator=draw)
         batch.scale[1] = torch.rand(size, generator=draw)
         batch.valid.copy_(torch.rand(steps, rows, generator=draw) < alive)
-        fast.update_seen(batch)
+        fast.update_from(batch)
         plain.update(batch.raw_obs(batch.valid))
     assert torch.equal(fast.count, plain.count)
     assert torch.allclose(fast.mean, plain.mean, rtol=1e-12, atol=1e-12)

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from holdfast.config.sections import LearnerConfig, PolicyConfig
+from holdfast.learner.engines import chosen_precision
 from holdfast.learner.learner import Learner
-from holdfast.learner.precision import chosen_precision
 from holdfast.learner.schedules import Pace
 from holdfast.learner.update import update
 from tests.learner.test_advantages import ROLE

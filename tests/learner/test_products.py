@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.kit.compiled import SETTINGS
-from holdfast.learner.products import COLUMNS, LANES, ROWS, add_products, add_products_plainly
+from holdfast.learner.engines.products import COLUMNS, LANES, ROWS, add_products, add_products_plainly
 
 Array = np.ndarray
 

@@ -14,11 +14,10 @@ from holdfast.config.sections import ReplayConfig
 from holdfast.kit.errors import ConfigError, NonFinite
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
-from holdfast.learner.replay import LEAST_PRIORITY, Drawn, Replay, Rows, capacity_of, row_kinds
-from holdfast.learner.replaying import Replaying
-from holdfast.learner.samplers import SAMPLERS
+from holdfast.learner.replay import LEAST_PRIORITY, SAMPLERS, Replay, Rows, Sampled, capacity_of, row_kinds
 from holdfast.learner.schedules import Pace
 from holdfast.learner.update import update
+from holdfast.learner.vtrace import ReplayLesson
 from holdfast.views.dry_run import spec_of
 from tests.learner.test_advantages import ROLE
 from tests.learner.test_vtrace import acted_batch, learner
@@ -100,7 +99,7 @@ def test_rows_that_are_too_old_weigh_nothing_and_rare_ones_weigh_most() -> None:
     for born in (1, 2):
         one.push(rows(np.arange(50.0), born=born))
     one.set_priority(np.arange(50, 100), np.full(50, 9.0))
-    drawn = one.draw(beta=1.0)
+    drawn = one.sample(beta=1.0)
     assert set(drawn.age) == {1, 2, 3}
     assert (drawn.weight[drawn.age > 2] == 0.0).all()
     often = drawn.weight[drawn.age == 2]
@@ -111,16 +110,16 @@ def test_a_restored_replay_draws_what_the_first_would_have() -> None:
     one, other = replay(), replay()
     for born in range(3):
         one.push(rows(np.random.default_rng(born).normal(size=500), born))
-    one.draw(0.5)
+    one.sample(0.5)
     other.restore({name: array.copy() for name, array in one.arrays().items()})
-    first, second = one.draw(0.5), other.draw(0.5)
+    first, second = one.sample(0.5), other.sample(0.5)
     assert np.array_equal(first.places, second.places) and np.array_equal(first.rows.reward, second.rows.reward)
     one.push(rows(np.ones(60)))
     other.push(rows(np.ones(60)))
     assert all(np.array_equal(a, b) for a, b in zip(one.arrays().values(), other.arrays().values(), strict=True))
 
 
-def drawn_rows(one: Learner, count: int = 8) -> Drawn:
+def drawn_rows(one: Learner, count: int = 8) -> Sampled:
     generator = np.random.default_rng(4)
     given_rows = Rows(
         obs=generator.normal(size=(count, 2)).astype(np.float32),
@@ -132,7 +131,7 @@ def drawn_rows(one: Learner, count: int = 8) -> Drawn:
         born=np.zeros(count, np.int64),
         priority=np.ones(count),
     )
-    return Drawn(np.arange(count), given_rows, generator.random(count), np.ones(count))
+    return Sampled(np.arange(count), given_rows, generator.random(count), np.ones(count))
 
 
 def test_ratio_values_and_advantage_are_of_now_and_new_priorities_are_the_new_surprise() -> None:
@@ -150,7 +149,7 @@ def test_ratio_values_and_advantage_are_of_now_and_new_priorities_are_the_new_su
         rho = np.minimum(1.0, np.exp(log_p - drawn.rows.log_prob))
         surprise = rho * (drawn.rows.reward + one.config.gamma * drawn.rows.goes_on * after - value)
         expected = -(drawn.weight * surprise / 2.0 * log_p).mean() + 0.5 * (drawn.weight * surprise**2).mean()
-        found = Replaying(one, one.replay)._loss(drawn, spread=2.0)
+        found = ReplayLesson(one, one.replay)._loss(drawn, spread=2.0)
         assert float(found.detach()) == pytest.approx(expected, abs=1e-5)
         assert one.replay.rows is not None
         assert np.allclose(one.replay.rows.priority[:8], np.abs(surprise) + LEAST_PRIORITY, atol=1e-5)

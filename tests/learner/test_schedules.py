@@ -56,13 +56,13 @@ def test_every_step_of_a_run_has_a_rate_above_zero_and_at_most_one(
     assert 0.0 < rate(schedule, warmup, iteration, iterations, restart) <= 1.0
 
 
-def test_the_entropy_reward_goes_from_start_to_final() -> None:
+def test_the_entropy_bonus_goes_from_start_to_final() -> None:
     config = LearnerConfig(entropy=0.01, entropy_final=0.002)
     assert [round(pace(config, k, 8).entropy, 6) for k in (0, 4, 8)] == [0.01, 0.006, 0.002]
     assert pace(LearnerConfig(entropy=0.01), 7, 8).entropy == 0.01
 
 
-def test_the_entropy_reward_may_reach_its_end_early_and_stays_there() -> None:
+def test_the_entropy_bonus_may_reach_its_end_early_and_stays_there() -> None:
     short = LearnerConfig(entropy=0.04, entropy_final=0.0004, entropy_share=0.5)
     whole = dataclasses.replace(short, entropy_share=1.0)
     assert [pace(short, k, 8).entropy for k in range(5)] == [pace(whole, 2 * k, 8).entropy for k in range(5)]
@@ -97,5 +97,5 @@ def test_gathering_makes_means(count: int) -> None:
     flat = FlatAdam(nn.Linear(2, 1), 1e-5)
     for number in range(1, count + 1):
         flat.gradients.fill_(float(number))
-        flat.gather(number)
+        flat.accumulate(number)
     assert torch.allclose(flat.gradients, torch.full_like(flat.gradients, (count + 1) / 2))

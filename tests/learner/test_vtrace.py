@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.config.sections import LearnerConfig, PolicyConfig
-from holdfast.learner.advantages import gae
+from holdfast.learner.advantages import Targets, Trace, gae, vtrace, vtrace_kernel
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.schedules import Pace
 from holdfast.learner.update import update
-from holdfast.learner.vtrace import Targets, Trace, VtraceLesson, vtrace, vtrace_kernel
+from holdfast.learner.vtrace import VtraceLesson
 from tests.learner.test_advantages import ROLE, random_batch
 
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.learner.batch import make_batch
-from holdfast.learner.belief import mixture_of
+from holdfast.learner.engines.wide import tiles_of
+from holdfast.learner.engines.wide_layout import jobs_of, make_net
 from holdfast.learner.learner import Learner
-from holdfast.learner.ppo import descend
+from holdfast.learner.losses import Objective, surrogate_loss
+from holdfast.learner.parts_encoder import mixture_of
 from holdfast.learner.schedules import Pace
 from holdfast.learner.update import update
-from holdfast.learner.wide import Wide, tiles_of
-from holdfast.learner.wide_net import jobs_of
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Actions, Continuous, Discrete, Observations
 from tests.learner.test_fused import minibatch
@@ -52,19 +52,25 @@ def learner(
     return Learner(role, policy, config, torch.Generator().manual_seed(1), threads)
 
 
-def engine_of(one: Learner) -> Wide:
-    assert isinstance(one.engine, Wide)
-    return one.engine
-
-
 def by_torch(one: Learner, part: Any, entropy: float) -> tuple[Any, float]:
-    """The loss, its gradient left in the optimiser, and how far the belief is off."""
-    output, beside, distance = one.answer(part.obs), torch.zeros(()), 0.0
+    """The loss, its gradient left in the optimiser, and the distance of the belief from the truth."""
+    output, beside, distance = one.eager.forward(part.obs), torch.zeros(()), 0.0
+    objective = objective_of(one, entropy)
+    loss = surrogate_loss(
+        objective, part, *one.policy.head.evaluate(output.actions, one.policy.extra, part.actions), output.value
+    )
     if output.belief is not None:
         mixture, truth = mixture_of(output.belief), part.obs[:, -2:]
-        beside = one.config.belief_coef * mixture.error(truth).mean()
+        beside = objective.belief * mixture.error(truth).mean()
         distance = float((mixture.centre() - truth).square().sum(1).mean().sqrt().detach())
-    return descend(one, part, output, Pace(0.0, entropy, 0.0), beside), distance
+    one.optimizer.zero()
+    loss = loss._replace(total=loss.total + beside)
+    loss.total.backward()
+    return loss, distance
+
+
+def objective_of(one: Learner, entropy: float) -> Objective:
+    return Objective(one.config.clip, one.config.value_clip, one.config.value_coef, entropy, one.config.belief_coef)
 
 
 def far_apart(one: Learner, gradient: torch.Tensor, limit: float) -> dict[str, float]:
@@ -87,7 +93,7 @@ SHAPES = st.tuples(st.integers(0, 9), st.integers(0, 40), st.integers(0, 5), st.
 def test_gradients_are_the_same_but_for_rounding(encoder: str, shape: tuple[int, int, int, int]) -> None:
     one = learner(encoder, shape, hidden=(64, 64))
     part = minibatch(one, 100, seed=3)
-    engine_of(one).descend(part, 0.01)
+    one.engine.descend(part, objective_of(one, 0.01))
     gradient = one.optimizer.gradients.clone()
     by_torch(one, part, 0.01)
     assert far_apart(one, gradient, 2e-5) == {}
@@ -109,13 +115,13 @@ def test_losses_beliefs_and_gradients_agree_with_torch(
     one = learner(encoder, shape, actions, judging, belief_coef=0.3)
     part = minibatch(one, rows, seed=rows)
     one.optimizer.gradients.fill_(7.0)  # whatever was there before is overwritten
-    ours = engine_of(one).descend(part, entropy)
+    ours = one.engine.descend(part, objective_of(one, entropy))
     gradient = one.optimizer.gradients.clone()
     theirs, distance = by_torch(one, part, entropy)
     assert far_apart(one, gradient, 2e-3) == {}
     for mine, other in zip(ours, theirs, strict=True):
         assert float(mine) == pytest.approx(float(other.detach()), rel=2e-4, abs=1e-5)
-    believed = engine_of(one).believed
+    believed = one.engine.belief_error
     assert (believed is None) == (encoder != "belief" or shape[2] == 0)
     if believed is not None:
         assert believed.distance == pytest.approx(distance, rel=1e-4)
@@ -126,12 +132,12 @@ def test_losses_beliefs_and_gradients_agree_with_torch(
 def test_answers_agree_with_torch_and_are_not_overwritten(encoder: str, rows: int) -> None:
     one = learner(encoder, (5, 36, 10, 43), hidden=(256, 256))
     obs = torch.randn(rows, one.role.observations.size, generator=torch.Generator().manual_seed(rows)) * 6
-    said, values = engine_of(one).forward(obs)
-    engine_of(one).forward(torch.zeros(200, obs.shape[1]))
+    found = one.ask(obs, obs[:0], obs[:0])
+    one.ask(torch.zeros(200, obs.shape[1]), obs[:0], obs[:0])
     with torch.no_grad():
         expected = one.policy(obs, obs[:0], obs[:0])
-    assert torch.allclose(said, expected.actions, atol=1e-5)
-    assert torch.allclose(values, expected.value, atol=1e-5)
+    assert torch.allclose(found.actions, expected.actions, atol=1e-5)
+    assert torch.allclose(found.value, expected.value, atol=1e-5)
 
 
 def test_bytes_do_not_depend_on_threads() -> None:
@@ -139,13 +145,15 @@ def test_bytes_do_not_depend_on_threads() -> None:
     for threads in (1, 2):
         one = learner("belief", (5, 36, 10, 43), threads=threads)
         part = minibatch(one, 300, seed=1)
-        engine_of(one).descend(part, 0.01)
-        found.append((one.optimizer.gradients.numpy().tobytes(), engine_of(one).forward(part.obs)[0].numpy().tobytes()))
+        one.engine.descend(part, objective_of(one, 0.01))
+        actions = one.ask(part.obs, part.obs[:0], part.obs[:0]).actions
+        found.append((one.optimizer.gradients.numpy().tobytes(), actions.numpy().tobytes()))
     assert found[0] == found[1]
 
 
 def test_every_weight_is_one_job_and_shifts_are_even() -> None:
-    net = engine_of(learner("belief", (5, 36, 10, 43), hidden=(256, 256))).net
+    made = learner("belief", (5, 36, 10, 43), hidden=(256, 256))
+    net, _, _ = make_net(made.policy, made.optimizer)
     alone, _ = jobs_of(net, 1)
     jobs, shifts = jobs_of(net, 3)
     assert sorted(map(tuple, jobs.tolist())) == sorted(map(tuple, alone.tolist()))
@@ -174,13 +182,13 @@ def test_a_nan_is_seen_in_the_loss() -> None:
     one = learner("belief", (5, 8, 3, 4))
     part = minibatch(one, 50, seed=1)
     part.obs[7, -1] = float("nan")  # the truth that a belief is measured by
-    assert not torch.isfinite(engine_of(one).descend(part, 0.01).total)
+    assert not torch.isfinite(one.engine.descend(part, objective_of(one, 0.01)).total)
 
 
 def told() -> str:
     """A small network's gradient, in numbers that rounding does not change."""
     one = learner("belief", (3, 5, 2, 3), hidden=(8,))
-    engine_of(one).descend(minibatch(one, 3, seed=1), 0.01)
+    one.engine.descend(minibatch(one, 3, seed=1), objective_of(one, 0.01))
     return " ".join(f"{number:.3f}" for number in 1000.0 * one.optimizer.gradients[::997].double())
 
 

@@ -8,7 +8,7 @@ import torch
 
 from holdfast.kit.errors import NonFinite
 from holdfast.kit.timing import Clock
-from holdfast.rollout.act import as_rows, seen_copy
+from holdfast.learner.batch import as_rows
 from holdfast.rollout.collect import collect
 from holdfast.state import State, initial_state
 from holdfast.worlds.api import Episodes
@@ -59,15 +59,15 @@ def test_a_cut_step_counts_the_value_of_the_last_sight_and_an_end_counts_nothing
         if len(rows):
             final_obs = moment["roles"]["player"][4][rows]
             expected = learner.value_in_reward(
-                learner.policy(seen_copy_before(learner, final_obs), torch.zeros(len(rows), 0), torch.zeros(0)).value
+                learner.policy(unscaled(final_obs), torch.zeros(len(rows), 0), torch.zeros(0)).value
             )
             assert torch.allclose(batch.bootstrap[t, rows], expected, atol=1e-5)
     assert cuts > 5 and ends > 5
     assert episodes is not None and len(episodes) == cuts + ends
 
 
-def seen_copy_before(learner: object, final_obs: np.ndarray) -> torch.Tensor:
-    """The first batch is seen through a scale that has seen nothing: the identity."""
+def unscaled(final_obs: np.ndarray) -> torch.Tensor:
+    """The first batch is normalised by a scale that has taken in nothing: the identity."""
     return torch.from_numpy(final_obs.reshape(len(final_obs), -1))
 
 
@@ -110,7 +110,7 @@ def test_memory_starts_empty_where_episodes_start() -> None:
     # the values acted with are those the learner will compute again from the whole sequence
     learner = state.learners["player"]
     again = learner.policy.sequence(batch.obs, batch.hidden, batch.starts)
-    log_prob, _ = learner.policy.head.judge(again.actions, learner.policy.extra, batch.actions.flatten())
+    log_prob, _ = learner.policy.head.evaluate(again.actions, learner.policy.extra, batch.actions.flatten())
     assert torch.allclose(log_prob, batch.log_prob.flatten(), atol=1e-5)
 
 
@@ -139,4 +139,4 @@ def test_observations_are_scaled_by_what_was_really_seen() -> None:
     everything = torch.cat(raw)
     assert torch.allclose(moments.mean.float(), everything.mean(0), atol=1e-5)
     assert torch.allclose(moments.variance.float(), everything.var(0, unbiased=False), atol=1e-5)
-    assert seen_copy(state.learners["player"], everything).abs().max() < 20
+    assert state.learners["player"].normalized(everything).abs().max() < 20

@@ -86,6 +86,10 @@ def test_a_kept_pair_is_challenged_without_training_it_again(tmp_path: Path) -> 
     assert "not: " in certify(tmp_path, "--table")  # in so few steps nobody learns to catch a script
     refused = run_benchmark(tmp_path, *words, "--set", "learner.gamma=0.9")
     assert refused.returncode != 0 and "was trained with another learner.gamma" in refused.stderr
+    (tmp_path / "results" / "3.safetensors").unlink()
+    refused = run_benchmark(tmp_path, *words)
+    assert refused.returncode != 0 and "figures of a pair that is no longer kept" in refused.stderr
+    assert not (tmp_path / "runs").exists() and "| 3 | " in certify(tmp_path, "--table")
 
 
 def test_a_seed_goes_on_for_a_tenth_and_is_challenged_again(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_best_response_test_can_be_interrupted_and_is_made_again(tmp_path: Pat
         ({"levels.kind": "smooth", "levels.start_max": "20"}, "20.0 is above levels.final_max"),
         ({"league.mix": "0.5,0.2"}, "three shares"),
         ({"duel.warmup": "true", "duel.turn_steps": "8"}, "single rollout"),
-        ({"ewc.samples": "8"}, "ewc.strength above 0"),
+        ({"ewc.keep": "online"}, "ewc.strength above 0"),
         ({"duel.finish_share": "0.5", "duel.max_turns": "3"}, "duel.max_turns does not go with duel.finish_share"),
         ({"duel.finish_share": "0.5", "duel.freeze_role": "first"}, "duel.freeze_role does not go with"),
         ({"duel.finish_share": "0.01"}, "duel.finish_share = 0.01 is no iteration of run.iterations = 4"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.games.pursuit.world.duel import FARTHEST_START
 from holdfast.kit.errors import ConfigError
 from holdfast.selfplay.judging import BALANCE
-from holdfast.selfplay.levels import Level, Standing, decide_level, levels, questions
+from holdfast.selfplay.levels import FAR_SHARE, Level, Standing, decide_level, levels, questions
 from holdfast.selfplay.sequential import Evidence, ask
 from holdfast.selfplay.settings import LevelsConfig
 
@@ -29,9 +30,19 @@ def test_levels_fit_into_a_small_arena() -> None:
 
 def test_smooth_levels_end_at_the_published_top() -> None:
     large, small = levels(LevelsConfig(kind="smooth"), 20, 20), levels(LevelsConfig(kind="smooth"), 10, 10)
-    assert large[-1] == Level(20, 2.0, 15.0, 3) and small[-1].index == 13
+    assert large[0] == Level(0, 2.0, 5.0, 0) and large[-1] == Level(20, 2.0, 15.0, 3) and small[-1].index == 13
     assert [lvl.obstacles for lvl in large[:8]] == [0] * 6 + [3, 3]
     assert small[-1].farthest == pytest.approx(11.31, abs=0.01)
+
+
+def test_how_smooth_levels_widen_can_be_chosen() -> None:
+    settings = LevelsConfig(kind="smooth", increment=2.0, final_max=8.0, min_obstacles=2)
+    found = [(lvl.nearest, lvl.farthest, lvl.obstacles) for lvl in levels(settings, 20, 20)]
+    assert found == [(2, 5, 2), (2, 7, 2), (2, 8, 3)]
+
+
+def test_both_curricula_reach_as_far_as_the_world_lets_a_duel_start() -> None:
+    assert FAR_SHARE == FARTHEST_START
 
 
 def test_a_level_that_is_not_there_is_refused() -> None:

@@ -18,7 +18,7 @@ from holdfast.worlds.api import random_policy
 from holdfast.worlds.registry import make_world
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-PAIR = BENCHMARKS / "results" / "pursuit-flat_certified" / "1.safetensors"
+PAIR = BENCHMARKS / "results" / "pursuit_certified" / "101.safetensors"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_blind_spot_is_on_the_side_that_the_challenger_is_told() -> None:
 
 
 def test_an_evader_makes_up_some_of_a_planted_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pair of the first certified seed, with a fiftieth of the budget that the power check has."""
+    """The pair of a certified seed, with a fiftieth of the budget that the power check has."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     from pursuit_certified import kept_pair
 

@@ -63,7 +63,7 @@ def test_boost_trains_the_losing_role_for_its_turns() -> None:
 
 def test_alternate_freeze_switches_on_wins_by_force_and_ends_in_free_play() -> None:
     settings = DuelConfig(
-        mode="turns", alternate_freeze=True, freeze_consecutive=2, force_switch_every=100, force_first_switch=50,
+        mode="turns", alternate_freeze=True, freeze_consecutive=2, force_switch_every=100,
         free_play_from=1000, freeze_schedule=("500:0.9",),
     )  # fmt: skip
     rota = Rota()
@@ -76,7 +76,7 @@ def test_alternate_freeze_switches_on_wins_by_force_and_ends_in_free_play() -> N
     assert sequence(settings, rota, 1, 120) == [P]
     assert threshold_at(settings, 499) == 0.6 and threshold_at(settings, 500) == 0.9
     assert sequence(settings, rota, 2, 1000) == [E, P]
-    assert forced_switch_is_due(settings, Rota(), 50)
+    assert not forced_switch_is_due(settings, Rota(), 99) and forced_switch_is_due(settings, Rota(), 100)
 
 
 def test_a_wrong_schedule_is_named() -> None:

@@ -10,7 +10,6 @@ from holdfast.config.sections import LearnerConfig, PolicyConfig
 from holdfast.games.pursuit.world.pursuit import Pursuit
 from holdfast.games.pursuit.world.settings import PursuitSettings
 from holdfast.learner.learner import Learner
-from holdfast.rollout.act import seen_copy
 from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.selfplay.arena import make_arena
 from holdfast.selfplay.cast import Cast, Player
@@ -61,7 +60,7 @@ def test_one_pass_for_all_says_what_each_says_alone(kind: str, core: str, engine
     assert stack.forwards == before + 1
     for place, member in enumerate(members):
         rows = torch.from_numpy(places == place)
-        alone = member.ask(seen_copy(member, raw[rows]), hidden[rows], starts[rows])
+        alone = member.ask(member.normalized(raw[rows]), hidden[rows], starts[rows])
         torch.testing.assert_close(answer.actions[rows], alone.actions)
         torch.testing.assert_close(answer.hidden[rows], alone.hidden)
         torch.testing.assert_close(answer.extra[rows], member.policy.extra.expand(int(rows.sum()), -1))

@@ -21,7 +21,7 @@ def test_the_published_gate_is_told_to_be_shut_and_why(capsys: pytest.CaptureFix
     assert not found["feasible"]
     by_code = {item["code"]: item for item in found["findings"]}
     assert by_code["F1"]["severity"] == by_code["F7"]["severity"] == "infeasible"
-    assert by_code["F1"]["repair"]["changes"] == {"gate.success_early_death_window_by_type": "main:3"}
+    assert by_code["F1"]["repair"]["changes"] == {"gate.by_type.main.success_early_death_window": 3}
     assert {"F2", "F3", "F4", "F5", "F6", "F8", "F10"} <= by_code.keys()
 
 

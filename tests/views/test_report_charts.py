@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from holdfast.views.report.axes import MOST_POINTS, STRETCHES, Span, padded_span, short, ticks
 from holdfast.views.report.chart import Chart, Level, Line, draw, in_words, thinned
-from holdfast.views.report.history import detail
 from holdfast.views.report.markup import element
 from holdfast.views.report.record import Score, is_number
 from holdfast.views.report.result import standing
@@ -86,15 +85,6 @@ def test_any_text_stays_text(words: str) -> None:
     parser.feed(element("p", words, title=words))
     parser.close()
     assert (parser.tags, parser.text, parser.attributes) == (["p"], words, [("title", words)])
-
-
-def test_events_are_told_in_words() -> None:
-    assert detail({"event": "interrupted", "signal": 15}) == "SIGTERM"
-    assert detail({"event": "interrupted", "signal": 4000}) == "signal 4000"
-    assert detail({"event": "failed", "error": "NonFinite", "text": "a NaN"}) == "NonFinite: a NaN"
-    held = {"event": "hold", "time": "now", "iteration": 3, "stage": "z2", "criteria": [{"value": 0.123456}, None]}
-    assert detail(held) == "stage z2, criteria value 0.1235; none"
-    assert len(detail({"event": "odd", "blob": "x" * 10_000})) < 500
 
 
 def test_standing_follows_the_intervals() -> None:

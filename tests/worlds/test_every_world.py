@@ -13,8 +13,14 @@ CASES: dict[str, list[dict[str, Any]]] = {
     "template": [{}, {"slip": 0.3, "far": 2}],
     "fish": [{}, {"fish": 5, "steps": 40, "reward": "classic", "density_coef": 0.05, "neighbours": False}],
     "pursuit": [
-        {"max_steps": 60, "obstacles": 2, "capture_radius": 2.0, "hold": 2, "w_search": 0.1},
-        {"max_steps": 60, "obs": "flat_masked", "mask_roles": "pursuer", "randomise": "arena", "dr_tau0": 0.1},
+        {"max_steps": 60, "obstacles": 2, "capture_radius": 2.0, "hold": 2, "reward_search": 0.1},
+        {
+            "max_steps": 60,
+            "obs": "flat_masked",
+            "mask_roles": "pursuer",
+            "randomise": "arena",
+            "noise_time_constant": 0.1,
+        },
         {"max_steps": 60, "obs": "flat", "filter": "none", "play": "pursuer", "opponent": "orbit"},
         {"max_steps": 60, "play": "evader", "task": "navigate", "timeout_as": "truncated"},
     ],

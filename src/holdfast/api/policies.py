@@ -12,7 +12,6 @@ import torch
 from holdfast.config.sections import Config
 from holdfast.kit.errors import ConfigError, ObservationError, UnknownName, nearest
 from holdfast.learner.learner import Learner
-from holdfast.rollout.act import seen_copy
 from holdfast.runs.folder import RUN_FILE
 from holdfast.runs.shelf import ENDING, take_down
 from holdfast.views.judge import find_policy
@@ -81,10 +80,10 @@ class RolePolicy:
     def _ask(self, rows: torch.Tensor, batch: tuple[int, ...], deterministic: bool) -> torch.Tensor:
         policy = self._learner.policy
         hidden, starts = self._memory(batch)
-        said = self._learner.ask(seen_copy(self._learner, rows), hidden, starts)
+        said = self._learner.ask(self._learner.normalized(rows), hidden, starts)
         self._hidden = said.hidden
         if deterministic:
-            actions = policy.head.likeliest(said.actions, policy.extra)
+            actions = policy.head.greedy(said.actions, policy.extra)
         else:
             actions, _ = policy.head.sample(said.actions, policy.extra, self._generator)
         return policy.head.for_world(actions)

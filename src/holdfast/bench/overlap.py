@@ -15,7 +15,7 @@ from holdfast.config.reading import load_config
 from holdfast.kit.timing import Clock
 from holdfast.learner.schedules import pace
 from holdfast.learner.update import update
-from holdfast.rollout.overlap import Collector, share_threads
+from holdfast.rollout.ahead import share_threads
 from holdfast.state import initial_state
 from holdfast.worlds.ours import OURS
 from holdfast.worlds.registry import make_world, own_game, world_class
@@ -49,14 +49,14 @@ def _iterations(world: str, lanes: int, steps: int, rows: int, mode: str) -> Cal
     }
     config, _ = load_config(world, [f"--{name}={value}" for name, value in options.items()])
     state, clock = initial_state(config), Clock()
-    collector = Collector(state.seat, config.rollout)
+    state.seat.open(config.rollout)
     (role,) = state.learners
 
     def iteration() -> int:
         torch.set_num_threads(share_threads(config.rollout).learning)
-        collector.next(clock)
+        state.seat.collect(clock)
         update(state.learners[role], state.seat.batches[role], pace(config.learner, 0, 1), state.shuffle)
-        collector.settle(clock)
+        state.seat.settle(clock)
         return int(state.seat.batches[role].valid.sum())
 
     return iteration

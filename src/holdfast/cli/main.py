@@ -15,18 +15,22 @@ from typing import Any, NamedTuple
 
 from holdfast import __version__
 from holdfast.cli import words as cli_words
+from holdfast.config.foreign_names import VERBS as known_as
 from holdfast.kit.errors import ConfigError, HoldfastError, nearest
 
 EPILOG = """examples:
+  holdfast demo                               see it work: trains, judges, films and reports in two minutes
   holdfast train template                     a tiny world with a known answer, solved in seconds
   holdfast train gym:CartPole-v1              a Gymnasium environment; module:EnvClass works too
   holdfast train fish --learner.lr 1e-3 --run.name first
   holdfast resume first                       goes on; the end is the same as if it had never stopped
   holdfast train fish --dry-run               what would happen, and nothing else
 
-Every option of docs/config.md can be set with --section.key value, names in full.
+Any option can be set with --section.key value, names in full; `holdfast options WORD` finds and explains them.
 Exit status: 0 done, 1 failed, 2 bad input, 130/143 interrupted (state saved)."""
 
+
+ANY_OPTION = "and any --section.key value of the configuration: see holdfast options\n\n"
 
 DOCTORS = {"nes": ["doctor-nes"], "backends": ["doctor-backends"]}  # further ones are of games: `doctor GAME`
 
@@ -40,6 +44,7 @@ class Verb(NamedTuple):
     meaning: str
     words: Callable[[cli_words.Parser], None]  # adds what it understands
     call: Call
+    example: str  # a command line that works
     takes_options: bool = False  # any --section.key of a configuration
 
 
@@ -79,7 +84,9 @@ def run(words: list[str]) -> int:
         words = [*own, *words[2:]]  # verbs of their own: `doctor` alone takes options with free values
     first = next((word for word in words if not word.startswith("-")), None)
     if first is not None and first not in VERBS:
-        raise ConfigError([f"no verb {first!r}{nearest(first, list(VERBS))}; there are {', '.join(VERBS)}"])
+        known = list(VERBS)
+        meant = f" (did you mean {known_as[first]}?)" if first in known_as else nearest(first, known)
+        raise ConfigError([f"no verb {first!r}{meant}; there are {', '.join(known)}"])
     namespace, rest = parser.parse_known_args(words)
     if namespace.verb is None:
         parser.print_help()
@@ -116,7 +123,8 @@ def make_parser() -> cli_words.Parser:
     parser.add_argument("--version", action="version", version=f"holdfast {__version__}")
     subparsers = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=cli_words.Parser)
     for name, verb in VERBS.items():
-        one = subparsers.add_parser(name, help=verb.meaning, description=verb.meaning)
+        epilog = f"{ANY_OPTION if verb.takes_options else ''}example:\n  holdfast {verb.example}"
+        one = subparsers.add_parser(name, help=verb.meaning, description=verb.meaning, epilog=epilog)
         one.set_defaults(call=verb.call, takes_options=verb.takes_options)
         verb.words(one)
         if name != "trust":
@@ -125,14 +133,18 @@ def make_parser() -> cli_words.Parser:
 
 
 def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
-    from holdfast.config.checks import check_against_world
     from holdfast.config.reading import load_config
+    from holdfast.config.total_steps import with_total_steps
     from holdfast.runs.first_weights import check_first_weights
-    from holdfast.views.dry_run import spec_of
+    from holdfast.views.dry_run import checked_spec, spec_of
+    from holdfast.worlds.registry import known_spec
 
     config, explicit = load_config(arguments.target, options)
-    spec = spec_of(config)
-    check_against_world(config, explicit, spec)
+    if arguments.total_steps is not None:
+        spec = known_spec(config) or spec_of(config)
+        config, told = with_total_steps(config, spec, arguments.total_steps, options)
+        print(told, file=sys.stderr if arguments.json else sys.stdout)
+    spec = checked_spec(config, explicit)
     check_first_weights(config, spec)
     if arguments.dry_run:
         from holdfast.views.dry_run import dry_run
@@ -194,6 +206,18 @@ def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -
         print(json.dumps({"run": str(run.folder), **result.as_json()}))
     status: int = result.exit_status
     return status
+
+
+def options_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.options import show_options
+
+    return show_options(arguments.word, arguments.json)
+
+
+def demo_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.cli.demo import demo
+
+    return demo(options, arguments.quiet)
 
 
 def evaluate_verb(arguments: argparse.Namespace, options: list[str]) -> int:
@@ -287,6 +311,18 @@ def crossplay_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return show_crossplay(runs, arguments.duels, arguments.json)
 
 
+def study_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.study import show_study
+
+    return show_study(arguments, options)
+
+
+def compare_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.comparison import show_comparison
+
+    return show_comparison(arguments)
+
+
 def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.runs.folder import find_run
 
@@ -314,6 +350,12 @@ def runs_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return list_runs(arguments.root, arguments.json, arguments.find)
 
 
+def dashboard_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.dashboard.launch import dashboard
+
+    return dashboard(arguments)
+
+
 def doctor_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.doctor import doctor
 
@@ -338,10 +380,23 @@ def deck_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     return harvest_deck(arguments) if arguments.action == "harvest" else show_deck(arguments)
 
 
+def import_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.imports import import_settings
+
+    return import_settings(arguments.source, arguments.file, arguments.out)
+
+
 def doctor_game_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.views.doctor import doctor_game
 
     return doctor_game(arguments.game, arguments.rom, arguments.json)
+
+
+def completion_verb(arguments: argparse.Namespace, options: list[str]) -> int:
+    from holdfast.views.completion import script, words_of
+
+    print(script(arguments.shell, words_of(make_parser())), end="")
+    return 0
 
 
 def bench_verb(arguments: argparse.Namespace, options: list[str]) -> int:
@@ -370,56 +425,144 @@ def name_modules(words: str) -> None:
 
 VERBS = {
     "train": Verb(
-        "train a preset, a .toml file, or a world by its name", cli_words.train, train_verb, takes_options=True
+        "train a preset, a .toml file, or a world by its name",
+        cli_words.train,
+        train_verb,
+        "train fish --learner.lr 1e-3 --run.name first",
+        takes_options=True,
     ),
-    "resume": Verb("go on with a run from its last checkpoint", cli_words.resume, resume_verb, takes_options=True),
+    "demo": Verb(
+        "train the school of fish, film one episode and write the report: two minutes",
+        cli_words.demo,
+        demo_verb,
+        "demo --run.seed 7",
+        takes_options=True,
+    ),
+    "resume": Verb(
+        "go on with a run from its last checkpoint", cli_words.resume, resume_verb, "resume first", takes_options=True
+    ),
     "evaluate": Verb(
-        "judge a run's policy beside the yardsticks, on held-out seeds", cli_words.evaluate, evaluate_verb
+        "judge a run's policy beside the yardsticks, on held-out seeds",
+        cli_words.evaluate,
+        evaluate_verb,
+        "evaluate first --episodes 200",
     ),
     "play": Verb(
-        "film an episode of a run's policy, or a NES program: play rom FILE --inputs SCRIPT", cli_words.play, play_verb
+        "film an episode of a run's policy, or a NES program: play rom FILE --inputs SCRIPT",
+        cli_words.play,
+        play_verb,
+        "play first --video first.mp4",
+    ),
+    "options": Verb(
+        "explain an option, list a section's options, or find a word in their help",
+        cli_words.options,
+        options_verb,
+        "options learner.lr",
     ),
     "rehearse": Verb(
         "play a run in miniature: every feature it enables must fire",
         cli_words.rehearse,
         rehearse_verb,
+        "rehearse fish",
         takes_options=True,
     ),
     "gate": Verb(
         "check TARGET: can its gate open at all? what-if RUN: what would another gate say?",
         cli_words.gate,
         gate_verb,
+        "gate check fish --gate.success_p10 450",
         takes_options=True,
     ),
-    "watch": Verb("follow a run that is going on or over, by reading its folder only", cli_words.watch, watch_verb),
+    "watch": Verb(
+        "follow a run that is going on or over, by reading its folder only",
+        cli_words.watch,
+        watch_verb,
+        "watch first --once",
+    ),
     "checkpoint": Verb(
-        "inspect, verify, prune or backfill the checkpoints of a run or folder", cli_words.checkpoint, checkpoint_verb
+        "inspect, verify, prune or backfill the checkpoints of a run or folder",
+        cli_words.checkpoint,
+        checkpoint_verb,
+        "checkpoint verify first",
     ),
     "exploit": Verb(
-        "best responses against a run's frozen roles: how far can they be beaten?", cli_words.exploit, exploit_verb
+        "best responses against a run's frozen roles: how far can they be beaten?",
+        cli_words.exploit,
+        exploit_verb,
+        "exploit pursuit-1 --role evader",
     ),
     "crossplay": Verb(
-        "who beats whom over the milestones of runs, as a matrix and a picture", cli_words.crossplay, crossplay_verb
+        "who beats whom over the milestones of runs, as a matrix and a picture",
+        cli_words.crossplay,
+        crossplay_verb,
+        "crossplay pursuit-1 pursuit-2",
     ),
-    "report": Verb("write a run's report.html", cli_words.report, report_verb),
-    "runs": Verb("list the runs", cli_words.runs, runs_verb),
+    "study": Verb(
+        "many runs that answer one question: seeds, grids, searches, populations; again, it goes on",
+        cli_words.study,
+        study_verb,
+        "study template --seeds 1-3",
+        takes_options=True,
+    ),
+    "compare": Verb(
+        "compare runs by their configurations: intervals over seeds, differences, learning curves",
+        cli_words.compare,
+        compare_verb,
+        "compare studies/template",
+    ),
+    "report": Verb("write a run's report.html", cli_words.report, report_verb, "report first"),
+    "runs": Verb("list the runs", cli_words.runs, runs_verb, "runs --json"),
+    "dashboard": Verb(
+        "all runs in a browser, live, from their folders alone",
+        cli_words.dashboard,
+        dashboard_verb,
+        "dashboard --root runs",
+    ),
     "doctor": Verb(
         "prove that the installation, a world, the NES (doctor nes), workers (doctor backends) or a game "
         "(doctor GAME) keep their promises",
         cli_words.doctor,
         doctor_verb,
+        "doctor --world my_module:Mine",
         takes_options=True,
     ),
     "doctor-backends": Verb(
-        "build, reset, step and close pools of environments again and again", cli_words.doctor_backends, backends_verb
+        "build, reset, step and close pools of environments again and again",
+        cli_words.doctor_backends,
+        backends_verb,
+        "doctor backends --only console --trials 5",
     ),
-    "doctor-nes": Verb("prove that the console is right on this machine", cli_words.doctor_nes, doctor_nes_verb),
+    "doctor-nes": Verb(
+        "prove that the console is right on this machine", cli_words.doctor_nes, doctor_nes_verb, "doctor nes"
+    ),
     "deck": Verb(
-        "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?", cli_words.deck, deck_verb
+        "harvest RUN: keep a policy's worst situations; show FILE: what is in a deck?",
+        cli_words.deck,
+        deck_verb,
+        "deck show runs/first/decks/iteration-10.deck",
     ),
-    "doctor-game": Verb("prove that a game is read right on this machine", cli_words.doctor_game, doctor_game_verb),
-    "trust": Verb("let a module of yours be imported wherever a run names it", cli_words.trust, trust_verb),
-    "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb),
+    "doctor-game": Verb(
+        "prove that a game is read right on this machine",
+        cli_words.doctor_game,
+        doctor_game_verb,
+        "doctor mario --rom own",
+    ),
+    "completion": Verb(
+        "print a script that completes verbs, presets and options in your shell: bash, zsh or fish",
+        cli_words.completion,
+        completion_verb,
+        "completion bash > ~/.holdfast.bash",
+    ),
+    "bench": Verb("measure a part against what one would use instead", cli_words.bench, bench_verb, "bench train"),
+    "trust": Verb(
+        "let a module of yours be imported wherever a run names it", cli_words.trust, trust_verb, "trust my_module"
+    ),
+    "import": Verb(
+        "write the preset that another program's settings amount to",
+        cli_words.import_,
+        import_verb,
+        "import fish-command v42.sh",
+    ),
 }
 
 

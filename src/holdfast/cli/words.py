@@ -20,6 +20,16 @@ class Parser(argparse.ArgumentParser):
         raise ConfigError([message])
 
 
+def whole(text: str) -> int:
+    """A whole number, also as 1e6."""
+    from holdfast.config.options import from_text
+
+    try:
+        return int(from_text(text, int))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
 def add_run(verb: Parser) -> None:
     verb.add_argument("run", metavar="RUN", help="name or folder of a run")
     verb.add_argument("--root", default="runs", help="folder that holds the runs")
@@ -57,7 +67,27 @@ def trust(verb: Parser) -> None:
 def train(verb: Parser) -> None:
     verb.add_argument("target", metavar="PRESET")
     verb.add_argument("--dry-run", action="store_true", help="say what would happen and stop")
+    verb.add_argument(
+        "--total-steps",
+        type=whole,
+        metavar="N",
+        help="train for N agent-steps: short for the run.iterations that takes, rounded up",
+    )
     add_output(verb)
+
+
+def demo(verb: Parser) -> None:
+    verb.add_argument("--quiet", action="store_true", help="say nothing but errors, notes and where the results are")
+
+
+def options(verb: Parser) -> None:
+    verb.add_argument(
+        "word",
+        metavar="WORD",
+        nargs="?",
+        help="an option (learner.lr), a section (learner), a world (fish), or any word (default: list the sections)",
+    )
+    verb.add_argument("--json", action="store_true", help="print a JSON list")
 
 
 def resume(verb: Parser) -> None:
@@ -136,6 +166,48 @@ def crossplay(verb: Parser) -> None:
     verb.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def study(verb: Parser) -> None:
+    verb.add_argument(
+        "targets",
+        metavar="TARGET",
+        nargs="+",
+        help="presets, worlds or .toml presets as for train; a study file; or the name of a study to go on with",
+    )
+    verb.add_argument("--name", default="", help="name of the study (default: of its file, or of its targets)")
+    verb.add_argument("--root", default="studies", help="folder that holds the studies")
+    verb.add_argument("--seeds", metavar="SEEDS", help="as in 1-10 or 1-5,101 (default 1-10)")
+    verb.add_argument(
+        "--grid", action="append", default=[], metavar="KEY=A,B", help="every combination of values, with every seed"
+    )
+    verb.add_argument("--search", metavar="SAMPLER", help="tpe, random, grid or cmaes over [search.space] of the file")
+    verb.add_argument("--trials", type=int, help="with a search: how many in all")
+    verb.add_argument("--goal", metavar="max:MEASURE", help="with a search or a population (default max:score)")
+    verb.add_argument("--prune", metavar="RULE", help="with a search: median or none (the default)")
+    verb.add_argument(
+        "--pbt", type=int, metavar="MEMBERS", help="train a population over [population.space] of the file"
+    )
+    verb.add_argument("--generation", type=int, metavar="ITERATIONS", help="with a population: between two exchanges")
+    verb.add_argument("--jobs", type=int, help="runs side by side (default: one per core)")
+    verb.add_argument("--retry-failed", action="store_true", help="run failed trials again")
+    verb.add_argument("--on", default="local", help="local; ray: started here; auto or an address: a Ray cluster")
+    verb.add_argument("--storage", metavar="PATH", default="", help="with Ray: a folder that all nodes see")
+    verb.add_argument("--piece", type=int, default=0, help="with Ray: iterations of a task (default: checkpoint.every)")
+    verb.add_argument("--strict", action="store_true", help="with Ray: refuse nodes with other versions")
+    verb.add_argument("--quiet", action="store_true", help="say nothing while it goes on but notes")
+    verb.add_argument("--json", action="store_true", help="progress to standard error, one JSON object at the end")
+
+
+def compare(verb: Parser) -> None:
+    verb.add_argument("paths", metavar="STUDY|RUN", nargs="+", help="names or folders of studies and runs")
+    verb.add_argument(
+        "--by", metavar="OPTIONS", default="", help="group by these options alone, as in learner.lr,learner.epochs"
+    )
+    verb.add_argument("--measure", default="score", help="score, or a number of the final evaluation's episodes")
+    verb.add_argument("--threshold", type=float, help="also when the measure reached this in training")
+    verb.add_argument("--page", metavar="FILE", help="also write an HTML page with plots")
+    verb.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def report(verb: Parser) -> None:
     add_run(verb)
     verb.add_argument("--films", action="store_true", help="film the worst episodes of every evaluation that kept them")
@@ -145,6 +217,14 @@ def runs(verb: Parser) -> None:
     verb.add_argument("--find", metavar="WORD", help="those at any depth whose path, preset or world has it")
     verb.add_argument("--root", default="runs", help="folder that holds the runs")
     verb.add_argument("--json", action="store_true", help="print a JSON list")
+
+
+def dashboard(verb: Parser) -> None:
+    verb.add_argument("--root", default="runs", help="folder that holds the runs, at any depth (default runs)")
+    verb.add_argument("--host", default="127.0.0.1", help="address to serve at; others than loopback need --token")
+    verb.add_argument("--port", type=int, default=8321, help="port to serve at (default 8321; 0: any free one)")
+    verb.add_argument("--token", metavar="auto|TEXT", help="ask for this token; auto makes one and prints it once")
+    verb.add_argument("--open", action="store_true", help="open it in the browser of this machine")
 
 
 def doctor(verb: Parser) -> None:
@@ -187,6 +267,10 @@ def bench(verb: Parser) -> None:
     verb.add_argument("--blocks", action="store_true", help="also with the ROM's own hot code compiled")
 
 
+def completion(verb: Parser) -> None:
+    verb.add_argument("shell", choices=["bash", "zsh", "fish"], help="source <(holdfast completion bash)")
+
+
 def deck(verb: Parser) -> None:
     actions = verb.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=Parser)
     harvest = actions.add_parser("harvest", help="play a run's policy and keep the moments before its worst losses")
@@ -201,6 +285,12 @@ def deck(verb: Parser) -> None:
     show.add_argument("deck", metavar="FILE")
     show.add_argument("--json", action="store_true", help="print one JSON object")
     show.add_argument("--picture", metavar="FILE", help="also draw it to this .png file")
+
+
+def import_(verb: Parser) -> None:
+    verb.add_argument("source", metavar="SOURCE", help="fish-command: a command line of the trainer that came before")
+    verb.add_argument("file", metavar="FILE", help="what to read")
+    verb.add_argument("--out", metavar="FILE", help="write the preset here (default: to standard output)")
 
 
 def checkpoint(verb: Parser) -> None:

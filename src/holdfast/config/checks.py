@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.config.options import allows
+from typing import Any
+
+from holdfast.config.options import allows, wanted
 from holdfast.config.sections import Config, flat, options_known
 from holdfast.kit.errors import ConfigError
-from holdfast.learner.choices import as_chosen
-from holdfast.learner.engine import obstacles
+from holdfast.learner.algorithms import ALGORITHMS
+from holdfast.learner.engines import ENGINES, obstacles
 from holdfast.learner.schedules import LONGEST_WARMUP, rises_again
 from holdfast.selfplay.settings_checks import duel_problems
 from holdfast.worlds.api import Role, WorldSpec
@@ -31,36 +33,45 @@ def without_effect(config: Config, explicit: frozenset[str], facts: dict[str, st
                 problems.append(f"{key} has no effect: world {config.world_name} has no option {governing}: remove it")
             continue  # a fact that is not known yet
         if not allows(allowed, values[governing]):
-            wanted = " or ".join(str(value) for value in allowed)
-            now = values[governing]
-            problems.append(f"{key} has no effect while {governing} is {now}, only with {wanted}: remove it")
+            now = wanted((values[governing],)) or "empty"
+            problems.append(f"{key} has no effect while {governing} is {now}, only with {wanted(allowed)}: remove it")
     return problems
 
 
-ALWAYS_READ = ("gate.enabled", "harvest.enabled", "deck.stages", "deck.force_reset_steps", "deck.replay_count")
 CURRICULUM = ("schedule", "gate", "deck", "harvest", "starts", "adaptive")  # tools that a game's curriculum may use
 
 
 def idle_curriculum(config: Config, explicit: frozenset[str], game: Game) -> list[str]:
-    """Options of the curriculum set on purpose while the part they belong to is not in use."""
-    reasons = {
-        "gate": "while gate.enabled is false" if not config.gate.enabled else "",
-        "deck": "without deck.stages" if not config.deck.stages else "",
-        "harvest": "while harvest.enabled is false" if not config.harvest.enabled else "",
-    }
-    reasons |= {name: f"in world {config.world_name}" for name in CURRICULUM if name not in game.uses}
-    problems = []
-    for key in sorted(explicit):
-        section = key.partition(".")[0]
-        reason = reasons.get(section)
-        if reason and (key not in ALWAYS_READ or section not in game.uses):
-            problems.append(f"{key} has no effect {reason}: remove it")
-    return problems
+    """Tools of the curriculum set on purpose that the game does not use."""
+    idle = [key for key in sorted(explicit) if _section(key) in CURRICULUM and _section(key) not in game.uses]
+    return [f"{key} has no effect in world {config.world_name}: remove it" for key in idle]
+
+
+def _section(key: str) -> str:
+    return key.partition(".")[0]
+
+
+def acting(config: Config, facts: dict[str, str]) -> dict[str, Any]:
+    """The options that have an effect in this configuration, by name."""
+    values, known = flat(config), options_known(config)
+    game = game_of(config)
+    unused = {name for name in CURRICULUM if name not in game.uses}
+
+    def acts(key: str) -> bool:
+        only = known[key].only if key in known else None
+        if _section(key) in unused:
+            return False
+        if only is None or only[0] not in {**values, **facts}:
+            return only is None or not only[0].startswith("world.")
+        governed = only[0] not in known or acts(only[0])
+        return governed and allows(only[1], {**values, **facts}[only[0]])
+
+    return {key: value for key, value in values.items() if acts(key)}
 
 
 def check_against_world(config: Config, explicit: frozenset[str], spec: WorldSpec) -> None:
     """Errors that only show once the world is known: batch arithmetic, and options its spaces make idle."""
-    roles = [as_chosen(role, config.policy) for role in spec.roles]
+    roles = [role.discretized(config.policy.grid) for role in spec.roles]
     problems = [problem for role in roles for problem in _role_problems(config, explicit, role)]
     game = game_of(config)
     problems += idle_curriculum(config, explicit, game)
@@ -115,7 +126,7 @@ def _role_problems(config: Config, explicit: frozenset[str], role: Role) -> list
     }
     problems = without_effect(config, explicit, facts) + _batch_problems(config, role)
     engine = config.learner.engine
-    if engine in ("fused", "wide") and (reasons := obstacles(engine, role, config.policy, config.learner)):
+    if engine in ENGINES and (reasons := obstacles(engine, role, config.policy, config.learner)):
         problems.append(f"learner.engine = {engine} cannot do {', '.join(reasons)}: use auto or torch")
     return problems + _grid_problems(role) + _network_problems(config, role)
 
@@ -167,8 +178,9 @@ def _looking_problems(config: Config, role: Role) -> list[str]:
         problems.append(
             "policy.encoder = belief and world.belief = true need each other: a belief learns from where the other is"
         )
-    if encoder == "belief" and config.learner.algorithm != "ppo":
-        problems.append(f"policy.encoder = belief learns with ppo, not with {config.learner.algorithm}")
+    if encoder == "belief" and not ALGORITHMS[config.learner.algorithm].believes:
+        able = " or ".join(name for name, algorithm in ALGORITHMS.items() if algorithm.believes)
+        problems.append(f"policy.encoder = belief learns with {able}, not with {config.learner.algorithm}")
     return problems
 
 
@@ -176,7 +188,7 @@ def _batch_problems(config: Config, role: Role) -> list[str]:
     lanes, steps, minibatch = config.rollout.lanes, config.rollout.steps, config.learner.minibatch
     rows = lanes * steps * role.agents
     arithmetic = f"{lanes} lanes x {steps} steps x {role.agents} {role.name} = {rows} agent-steps"
-    if config.policy.core != "none" or config.learner.algorithm == "vtrace":
+    if config.policy.core != "none" or ALGORITHMS[config.learner.algorithm].whole_rollouts:
         if minibatch % steps or (rows // steps) % (minibatch // steps):
             return [f"learner.minibatch = {minibatch} must be whole rollouts of {steps} steps that divide {arithmetic}"]
         return []

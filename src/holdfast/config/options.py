@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, field, fields
+from functools import cache
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 MORE_THAN_0 = ("more than 0",)  # for `only`: while the other option is a positive number
+GIVEN = ("given",)  # for `only`: while the other option is not empty
 
 
 def allows(allowed: tuple[Any, ...], value: Any) -> bool:
     """Does the value of a governing option let the governed one act?"""
+    if allowed == GIVEN:
+        return bool(value)
     return value > 0 if allowed == MORE_THAN_0 else value in allowed
+
+
+def wanted(allowed: tuple[Any, ...]) -> str:
+    """The values that let an option act, as one types them."""
+    return " or ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in allowed)
 
 
 def option(
@@ -28,13 +37,31 @@ def option(
     high: float | None = None,
     only: tuple[str, tuple[Any, ...]] | None = None,
     free: bool = False,
+    choices: Collection[str] = (),
+    expert: bool | None = None,
+    unit: str = "",
+    example: str = "",
 ) -> Any:
     """A field of a frozen settings dataclass.
 
     `only = ("policy.core", ("gru",))`: the option acts only while that other option has one of those values (or is
-    positive: MORE_THAN_0), and is refused otherwise. `free`: may change at resume without changing what is learned.
+    positive: MORE_THAN_0, or not empty: GIVEN), and is refused otherwise. `free`: may change at resume without changing
+    what is learned. `expert`: on a later page of the reference; `expert: ClassVar = True` says so for all options of a
+    class. `unit`: where the name's end (`_s`, `_px`) does not say it. `example`: as it is typed, where no choice,
+    preset or default makes a good one. `choices`: the values of a text that is the name of something in a table.
+
+    A settings class may name nested tables, `tables: ClassVar = ("reward",)`: its field `reward_capture` is then the
+    option `reward.capture`, in TOML `[world.reward] capture = …`.
     """
-    metadata = {"meaning": meaning, "low": low, "high": high, "only": only, "free": free}
+    metadata: dict[str, Any] = {
+        "meaning": meaning,
+        "low": low,
+        "high": high,
+        "only": only,
+        "free": free,
+        "expert": expert,
+    }
+    metadata |= {"unit": unit, "example": example, "choices": choices}
     if isinstance(default, dict):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -43,7 +70,8 @@ def option(
 class OptionInfo(NamedTuple):
     """One option as the documentation and the parser see it."""
 
-    name: str
+    name: str  # within its section; dotted if it lies in a nested table
+    attribute: str  # the field that holds it
     kind: Any  # its type
     default: Any
     meaning: str
@@ -51,14 +79,67 @@ class OptionInfo(NamedTuple):
     high: float | None
     only: tuple[str, tuple[Any, ...]] | None
     free: bool
+    expert: bool
+    unit: str
+    example: str
 
 
-def options_of(settings: type) -> Iterator[OptionInfo]:
+NO_FACTS: dict[str, Any] = {"meaning": "", "low": None, "high": None, "only": None, "free": False, "expert": None}
+NO_FACTS |= {"unit": "", "example": "", "choices": ()}
+UNITS = {"s": "s", "px": "px", "mb": "MB", "gb": "GB", "deg": "degrees"}  # by the last part of a name
+
+
+def options_of(settings: type) -> tuple[OptionInfo, ...]:
     """The options of a settings dataclass, in the order they are written."""
+    return _options_of(settings)
+
+
+@cache
+def _options_of(settings: Any) -> tuple[OptionInfo, ...]:
     hints = get_type_hints(settings)
+    tables = getattr(settings, "tables", ())
+    found = []
     for item in fields(settings):
-        facts = {"meaning": "", "low": None, "high": None, "only": None, "free": False, **item.metadata}
-        yield OptionInfo(item.name, hints[item.name], _default(item), **facts)
+        facts = {**NO_FACTS, **item.metadata}
+        facts["expert"] = getattr(settings, "expert", False) if facts["expert"] is None else facts["expert"]
+        facts["unit"] = facts["unit"] or UNITS.get(item.name.rpartition("_")[2], "")
+        choices = tuple(facts.pop("choices"))
+        kind = Literal[choices] if choices else hints[item.name]
+        found.append(OptionInfo(_public(item.name, tables), item.name, kind, _default(item), **facts))
+    return tuple(found)
+
+
+def _public(attribute: str, tables: tuple[str, ...]) -> str:
+    """The option that a field holds: `reward.capture` for `reward_capture` where `reward` is a table."""
+    table = next((table for table in tables if attribute.startswith(f"{table}_")), None)
+    return attribute if table is None else f"{table}.{attribute.removeprefix(f'{table}_')}"
+
+
+def is_table(kind: Any) -> bool:
+    """Whether an option holds a table, as evaluation.world does."""
+    return kind is dict or get_origin(kind) is dict
+
+
+def nested(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by dotted name as nested tables."""
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        *tables, last = name.split(".")
+        place = found
+        for table in tables:
+            place = place.setdefault(table, {})
+        place[last] = value
+    return found
+
+
+def flattened(content: Mapping[str, Any], known: Collection[str], before: str = "") -> Iterator[tuple[str, Any]]:
+    """The other way: options by dotted name. A table is opened where it is not itself a known option."""
+    for name, value in content.items():
+        key = f"{before}{name}"
+        if isinstance(value, dict) and key not in known and any(one.startswith(f"{key}.") for one in known):
+            yield from flattened(value, known, f"{key}.")
+        else:
+            yield key, value
 
 
 def _default(item: Field[Any]) -> Any:
@@ -83,19 +164,31 @@ def from_text(text: str, kind: Any) -> Any:
     """A value typed on the command line; ValueError when it is not of this kind."""
     origin = get_origin(kind)
     if kind is bool:
-        if text not in ("true", "false"):
+        if text.lower() not in ("true", "false"):
             raise ValueError
-        return text == "true"
-    if kind in (int, float, str):
+        return text.lower() == "true"
+    if kind is int:
+        return _whole(text)
+    if kind in (float, str):
         return kind(text)
     if origin is Literal:
         return next(choice for choice in get_args(kind) if str(choice) == text) if text in _choices(kind) else _fail()
     if origin is tuple:
-        return tuple(from_text(part.strip(), get_args(kind)[0]) for part in text.split(",") if part.strip())
+        parts = text.strip().removeprefix("[").removesuffix("]").split(",")
+        return tuple(from_text(part.strip(), get_args(kind)[0]) for part in parts if part.strip())
     if origin is dict:
         value = json.loads(text)
         return value if isinstance(value, dict) else _fail()
     return _first_that_reads(text, kind)
+
+
+def _whole(text: str) -> int:
+    """A whole number, also as 1e6 or 1_000_000."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        return int(number) if number.is_integer() else _fail()
 
 
 def _choices(kind: Any) -> list[str]:

@@ -5,18 +5,30 @@ An option that cannot act in the chosen setting is refused; names are exact, wit
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from holdfast.config.checks import without_effect
-from holdfast.config.old_names import what_became_of, without_idle
-from holdfast.config.options import as_plain, from_text, from_toml, kind_name, out_of_bounds
+from holdfast.config.foreign_names import hint
+from holdfast.config.old_names import renewed, what_became_of
+from holdfast.config.options import (
+    allows,
+    as_plain,
+    flattened,
+    from_text,
+    from_toml,
+    is_table,
+    kind_name,
+    out_of_bounds,
+)
 from holdfast.config.presets import find_target
 from holdfast.config.sections import FORMAT, Config, flat, known_options, sections_for, values_of
 from holdfast.kit.errors import ConfigError, nearest
-from holdfast.learner.precision import chosen_precision
+from holdfast.learner.engines import chosen_precision
 from holdfast.worlds.trust import name_world
 from holdfast.worlds.workers.settings import LANES as WORKER_LANES
 from holdfast.worlds.workers.supervisor import is_supervised
@@ -58,7 +70,7 @@ def parse_overrides(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
         key, equals, value = word[2:].partition("=")
         if not equals:
             if not waiting or waiting[0].startswith("--"):
-                problems.append(f"--{key}: no value given")
+                problems.append(f"--{key}: no value given{hint(key)}")
                 continue
             value = waiting.pop(0)
         key = SHORT.get(key, key)
@@ -78,14 +90,19 @@ class _Reader:
         self.problems: list[str] = []
 
     def unknown(self, key: str, where: str) -> None:
-        self.problems.append(f"{where}: no option {key}{_belongs(key) or nearest(key, list(self.known))}")
+        answer = _belongs(key) or hint(key, self.known) or nearest(key, list(self.known))
+        self.problems.append(f"{where}: no option {key}{answer}")
 
     def take(self, key: str, value: Any, where: str, is_text: bool) -> None:
-        gone = what_became_of(key, value)
+        gone = what_became_of(key, value, self.known)
         if gone is not None:
             self.problems.append(f"{where}: {gone}")
             return
         info = self.known.get(key)
+        table = None if info is not None else self.table_of(key)
+        if table is not None:
+            self.put(table, key, _plain(value) if is_text else value)
+            return
         if info is None:
             self.unknown(key, where)
             return
@@ -100,6 +117,22 @@ class _Reader:
             return
         self.values[key] = read
 
+    def table_of(self, key: str) -> str | None:
+        """The option that holds a table with this key in it: evaluation.world for evaluation.world.fish."""
+        parts = key.split(".")
+        names = (".".join(parts[:count]) for count in range(2, len(parts)))
+        return next((name for name in names if name in self.known and is_table(self.known[name].kind)), None)
+
+    def put(self, table: str, key: str, value: Any) -> None:
+        """Set one key of an option that holds a table; what a preset set beside it stays."""
+        default = self.known[table].default
+        self.values[table] = copy.deepcopy(self.values.get(table, default))
+        place = self.values[table]
+        *outer, last = key.removeprefix(f"{table}.").split(".")
+        for name in outer:
+            place = place.setdefault(name, {})
+        place[last] = value
+
     def take_table(self, table: dict[str, Any], where: str) -> None:
         for section, content in table.items():
             if section == "format":
@@ -109,14 +142,22 @@ class _Reader:
             elif not isinstance(content, dict):
                 self.problems.append(f"{where}: [{section}] must be a table, not {content!r}")
             else:
-                for key, value in content.items():
-                    if (section, key) != ("world", "name"):
-                        self.take(f"{section}.{key}", value, where, is_text=False)
+                for key, value in flattened(content, self.known, f"{section}."):
+                    if key != "world.name":
+                        self.take(key, value, where, is_text=False)
 
     def section(self, name: str) -> Any:
         prefix = f"{name}."
-        mine = {key.removeprefix(prefix): value for key, value in self.values.items() if key.startswith(prefix)}
+        mine = {self.known[key].attribute: value for key, value in self.values.items() if key.startswith(prefix)}
         return self.sections[name](**mine)
+
+
+def _plain(text: str) -> Any:
+    """A value inside a table as it is typed: a number, true, a list, or else a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _belongs(key: str) -> str:
@@ -148,6 +189,11 @@ def load_config(target: str, overrides: Overrides | None = None) -> tuple[Config
     return _read(world_name, table, where, given)
 
 
+def from_table(table: dict[str, Any], where: str) -> tuple[Config, frozenset[str]]:
+    """The configuration that a preset's table describes, and the names of the options it sets."""
+    return _read(table["world"]["name"], table, where, given_overrides(None))
+
+
 def from_json(table: dict[str, Any], where: str, overrides: Overrides | None = None) -> tuple[Config, frozenset[str]]:
     """The configuration of a run folder under overrides, and the names of the options that the overrides change."""
     given = given_overrides(overrides)
@@ -155,27 +201,12 @@ def from_json(table: dict[str, Any], where: str, overrides: Overrides | None = N
     world = table.get("world")
     if newer or not isinstance(world, dict) or not isinstance(world.get("name"), str):
         raise ConfigError(newer or [f"{where}: no world in it"])
-    table = without_idle(_renewed(table))
     if given.values.pop("world.name", None) is not None:
         given.problems.append(f"{given.where}: world.name cannot change in a run that exists; start a new one")
     before, _ = _read(world["name"], table, where, given_overrides(None), complete=True)
     after, _ = _read(world["name"], table, where, given, complete=True)
     old, new = flat(before), flat(after)
     return after, frozenset(key for key in new if new[key] != old[key])
-
-
-def _renewed(table: dict[str, Any]) -> dict[str, Any]:
-    """What an earlier version wrote, in today's words: `series.world` held options of the world alone."""
-    series = table.get("series")
-    if not isinstance(series, dict) or not isinstance(series.get("world"), dict):
-        return table
-    others = {name: value for name, value in series.items() if name != "world"}
-    stages = {
-        stage: {f"world.{name}": value for name, value in options.items()}
-        for stage, options in series["world"].items()
-        if isinstance(options, dict)
-    }
-    return {**table, "series": {**others, "stages": stages}}
 
 
 def _newer(version: Any, where: str) -> list[str]:
@@ -195,9 +226,11 @@ def _read(
     world = world_class(world_name, foreign=backend == "workers" and ":" in world_name)
     reader = _Reader(sections_for(world.Settings, world.game.sections))
     reader.problems += given.problems
-    reader.take_table(table, where)
+    reader.take_table(renewed(table, reader.known) if complete else table, where)
     for key, value in texts.items():
         reader.take(key, value, given.where, given.is_text)
+    if not complete:
+        _drop_switched_off(reader, frozenset(texts))
     explicit = frozenset(texts) & reader.known.keys() if complete else frozenset(reader.values)
     for switch, implied in world.game.implied.items():
         if reader.values.get(switch):
@@ -228,6 +261,25 @@ def _given(table: dict[str, Any], section: str, key: str) -> Any:
     return found.get(key) if isinstance(found, dict) else None
 
 
+def _drop_switched_off(reader: _Reader, typed: frozenset[str]) -> None:
+    """What a preset sets for a part that the command line switches off goes with it."""
+    decided = set(typed)
+    while True:
+        idle = [key for key in reader.values if key not in typed and _is_switched_off(reader, key, decided)]
+        if not idle:
+            return
+        for key in idle:
+            del reader.values[key]
+        decided |= set(idle)  # back to their defaults, and what depends on them follows
+
+
+def _is_switched_off(reader: _Reader, key: str, decided: Collection[str]) -> bool:
+    only = reader.known[key].only
+    if only is None or only[0] not in decided or only[0] not in reader.known:
+        return False
+    return not allows(only[1], reader.values.get(only[0], reader.known[only[0]].default))
+
+
 def _overruled(reader: _Reader, typed: frozenset[str]) -> frozenset[str]:
     """What a preset sets for a mode that the command line turned off: not the user's mistake."""
     return frozenset(
@@ -250,8 +302,8 @@ def resolved(config: Config, lanes: int) -> Config:
 def _evaluation_problems(config: Config) -> list[str]:
     """World settings of evaluations are read like any other option."""
     reader = _Reader({name: type(value) for name, value in values_of(config).items()})
-    for key, value in config.evaluation.world.items():
-        reader.take(f"world.{key}", value, "evaluation.world", is_text=False)
+    for key, value in flattened(config.evaluation.world, reader.known, "world."):
+        reader.take(key, value, "evaluation.world", is_text=False)
     return list(reader.problems)
 
 
@@ -271,12 +323,11 @@ def with_options(config: Config, options: Any, where: str) -> Config:
     reader = _Reader({name: type(value) for name, value in values.items()})
     if not isinstance(options, dict):
         raise ConfigError([f"{where}: must be a table of options, not {options!r}"])
-    for key, value in options.items():
+    for key, value in flattened(options, reader.known):
         reader.take(key, value, where, is_text=False)
     sections: dict[str, dict[str, Any]] = {}
     for key, value in reader.values.items():
-        section, _, name = key.partition(".")
-        sections.setdefault(section, {})[name] = value
+        sections.setdefault(key.partition(".")[0], {})[reader.known[key].attribute] = value
     problems = list(reader.problems)
     if not problems:
         replaced = {name: dataclasses.replace(values[name], **some) for name, some in sections.items()}

@@ -8,38 +8,71 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from holdfast.config.options import option
 from holdfast.kit.errors import ConfigError
 
 SHORTEST_WINDOW = 5
-CHANNELS = ("distance", "entropy", "lr")
+RATES = {"distance": 0.05, "entropy": 0.10, "lr": 0.05}  # share of the way to the bound per iteration
+CHANNELS = tuple(RATES)
+FEW, MANY = 0.05, 0.30  # below and above this average share of lanes with new ground, values move
 
 
 @dataclass(frozen=True)
 class AdaptiveSettings:
     """Values that grow while few lanes make new ground and shrink while many do; on where both bounds are set."""
 
-    window: int = option(50, "iterations whose share of lanes with new ground is averaged", low=10)
-    distance_min: float | None = option(None, "least pay for a pixel; none: it does not adapt", low=0.0)
-    distance_max: float | None = option(None, "most pay for a pixel", low=0.0)
-    distance_low: float = option(0.05, "it grows below this average share", low=0.0, high=1.0)
-    distance_high: float = option(0.30, "it shrinks above this one", low=0.0, high=1.0)
-    distance_rate: float = option(0.05, "share of the way to the bound per iteration", low=0.0, high=1.0)
-    entropy_min: float | None = option(None, "least reward for undecided policies; none: it does not adapt", low=0.0)
-    entropy_max: float | None = option(None, "most reward for undecided policies", low=0.0)
-    entropy_low: float = option(0.05, "it grows below this average share", low=0.0, high=1.0)
-    entropy_high: float = option(0.30, "it shrinks above this one", low=0.0, high=1.0)
-    entropy_rate: float = option(0.10, "share of the way to the bound per iteration", low=0.0, high=1.0)
-    lr_min: float | None = option(None, "least factor on the learning rate; none: it does not adapt", low=0.0)
-    lr_max: float | None = option(None, "most factor on the learning rate", low=0.0)
-    lr_low: float = option(0.05, "it grows below this average share", low=0.0, high=1.0)
-    lr_high: float = option(0.30, "it shrinks above this one", low=0.0, high=1.0)
-    lr_rate: float = option(0.05, "share of the way to the bound per iteration", low=0.0, high=1.0)
+    expert: ClassVar = True
+    tables: ClassVar = CHANNELS
+
+    window: int = option(
+        50,
+        "Number of iterations whose fraction of lanes with progress is averaged.",
+        low=10,
+        unit="iterations",
+    )
+    distance_min: float | None = option(
+        None,
+        "Lower bound of the reward per pixel of new ground; it is approached while many lanes progress. none: it "
+        "does not adapt.",
+        low=0.0,
+        example="0.01",
+    )
+    distance_max: float | None = option(
+        None,
+        "Upper bound of the reward per pixel of new ground; it is approached while few lanes progress.",
+        low=0.0,
+        example="0.1",
+    )
+    entropy_min: float | None = option(
+        None,
+        "Lower bound of the entropy bonus; it is approached while many lanes progress. none: it does not adapt.",
+        low=0.0,
+        example="0.001",
+    )
+    entropy_max: float | None = option(
+        None,
+        "Upper bound of the entropy bonus; it is approached while few lanes progress.",
+        low=0.0,
+        example="0.05",
+    )
+    lr_min: float | None = option(
+        None,
+        "Lower bound of a factor on the learning rate; it is approached while many lanes progress. none: it does "
+        "not adapt.",
+        low=0.0,
+        example="0.5",
+    )
+    lr_max: float | None = option(
+        None,
+        "Upper bound of a factor on the learning rate; it is approached while few lanes progress.",
+        low=0.0,
+        example="2",
+    )
 
     def channel(self, name: str, start: float) -> Channel:
-        numbers = {part: getattr(self, f"{name}_{part}") for part in ("min", "max", "low", "high", "rate")}
-        return Channel(name, start, numbers["min"], numbers["max"], numbers["low"], numbers["high"], numbers["rate"])
+        return Channel(name, start, getattr(self, f"{name}_min"), getattr(self, f"{name}_max"), rate=RATES[name])
 
 
 @dataclass(frozen=True)
@@ -50,8 +83,8 @@ class Channel:
     start: float
     low_bound: float | None = None
     high_bound: float | None = None
-    few: float = 0.05  # below this average the value grows
-    many: float = 0.30  # above it, the value shrinks
+    few: float = FEW  # below this average the value grows
+    many: float = MANY  # above it, the value shrinks
     rate: float = 0.05  # share of the way to the bound per log
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from holdfast.curriculum.pairs import finite_number, parse_pairs, print_pairs
+from holdfast.curriculum.pairs import finite_number, parse_pairs
 from holdfast.kit.errors import nearest
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
@@ -27,25 +27,12 @@ def parse_by_type(text: str, where: str = "values by type") -> Mapping[str, floa
     return MappingProxyType(dict(parse_pairs(text, where, type_name, finite_number)))
 
 
-def print_by_type(values: Mapping[str, float]) -> str:
-    return print_pairs(values.items())
-
-
-def with_type(text: str, name: str, value: float) -> str:
-    """The same text with one type's value set."""
-    return print_by_type({**parse_by_type(text), name: value})
-
-
-def without_type(text: str, name: str) -> str:
-    return print_by_type({other: value for other, value in parse_by_type(text).items() if other != name})
-
-
-def unknown_types(text: str, where: str, known: Iterable[str]) -> list[str]:
+def unknown_types(kinds: Iterable[str], where: str, known: Iterable[str]) -> list[str]:
     """A problem for each type that no block of the deck has."""
     there = sorted(set(known) - {""})
     listed = f"its types are {', '.join(there)}" if there else "there is no deck"
     return [
         f"{where}: the deck never has type {name}{nearest(name, there)}; {listed}"
-        for name in parse_by_type(text, where)
+        for name in kinds
         if name not in there
     ]

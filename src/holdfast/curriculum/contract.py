@@ -25,9 +25,9 @@ Numbers = dict[str, float | int]
 
 
 class Tell(Protocol):
-    """How a curriculum tells the run's events what it decided."""
+    """How whatever decides or watches tells the run's events."""
 
-    def __call__(self, kind: str, **facts: object) -> None: ...
+    def __call__(self, kind: str, /, **facts: object) -> None: ...
 
 
 class Append(Protocol):

@@ -9,13 +9,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
-from holdfast.config.options import option
+from holdfast.config.options import GIVEN, option
 from holdfast.curriculum.bytype import type_name
 from holdfast.curriculum.pairs import finite_number, number_text, whole_number
 from holdfast.kit.errors import ConfigError, nearest
 
+DECK = ("deck.stages", GIVEN)
 Apply = Literal["post_roll", "pre_roll"]
 KEYS = ["type", "label", "apply", "scale_speed"]
 DEFAULT_TYPE = "main"
@@ -28,19 +29,55 @@ MATCH_SHARE = 0.8
 class DeckSettings:
     """Which saved situations episodes start from, and how that supply is watched."""
 
+    expert: ClassVar = True
+
     stages: str = option(
-        "", "N:path[|type=…|label=…|apply=…|scale_speed=…];… deals per school from each file; @harvest: the run's own"
+        "",
+        "Saved situations that episodes start from, stage after stage: "
+        "DEALS:FILE[|type=…|label=…|apply=…|scale_speed=…];… with DEALS resets per school; @harvest stands for "
+        "the run's own harvest.",
+        expert=False,
+        example="1000:@harvest|label=harvest",
     )
-    share: float = option(0.25, "probability that a reset deals from the deck", low=0.0, high=1.0)
+    share: float = option(0.25, "Probability that a reset deals from the deck.", low=0.0, high=1.0, only=DECK)
     on_empty: Literal["spawn", "cycle", "stop"] = option(
-        "spawn", "when all is dealt: spawn as usual, begin again, or stop"
+        "spawn",
+        "When the deck is dealt out: start episodes as usual (spawn), begin the deck again (cycle), or end the "
+        "run (stop).",
+        only=DECK,
     )
-    force_reset_steps: int = option(0, "cut training episodes after this many steps; 0 = off", low=0)
-    warn_ratio: float = option(0.7, "warn once this share of the deck or less is left", low=0.0, high=1.0)
-    warn_patience: int = option(2, "iterations in a row before the warning", low=1)
-    min_reinjections: str = option("", "type:count,… how often a type must come back after another was dealt")
+    force_reset_steps: int = option(
+        0,
+        "Truncate training episodes after this many steps so that the deck is dealt sooner; 0 disables.",
+        low=0,
+        unit="steps",
+    )
+    warn_ratio: float = option(
+        0.7,
+        "Warn once at most this fraction of the deck is left; 0 never warns.",
+        low=0.0,
+        high=1.0,
+        only=DECK,
+    )
+    warn_patience: int = option(
+        2,
+        "Number of iterations in a row below deck.warn_ratio before the warning.",
+        low=1,
+        only=DECK,
+        unit="iterations",
+    )
+    min_reinjections: str = option(
+        "",
+        "How often a deck type must come back after another was dealt: TYPE:COUNT,…; blocks are moved forward "
+        "where it would not.",
+        only=DECK,
+        example="ne:2",
+    )
     replay_count: int = option(
-        2, "worst episodes of each evaluation to keep: tracks to film, beginnings as a deck", low=0, free=True
+        2,
+        "Number of worst episodes of each evaluation to keep, as tracks to film and as a deck of starts.",
+        low=0,
+        free=True,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.config.options import options_of
 from holdfast.curriculum.bytype import parse_by_type, unknown_types
 from holdfast.curriculum.deck_promotion import forecast_with_promotions
 from holdfast.curriculum.deck_queue import QueuePlan
@@ -12,7 +11,7 @@ from holdfast.curriculum.deck_spec import DeckSettings
 from holdfast.curriculum.deck_warning import all_warnings
 from holdfast.curriculum.dry_run import Moment
 from holdfast.curriculum.findings import Finding, Repair, Severity
-from holdfast.curriculum.gate_settings import BY_TYPE, GateSettings
+from holdfast.curriculum.gate_settings import PER_TYPE, GateSettings, type_option, values_by_type
 from holdfast.kit.errors import ConfigError
 
 
@@ -21,7 +20,9 @@ def deck_findings(
 ) -> list[Finding]:
     """F10. ConfigError for reinjections of a type that the deck does not have."""
     types = [block.type for block in queue.blocks]
-    problems = unknown_types(settings.min_reinjections, "deck.min_reinjections", types)
+    problems = unknown_types(
+        parse_by_type(settings.min_reinjections, "deck.min_reinjections"), "deck.min_reinjections", types
+    )
     if problems:
         raise ConfigError(problems)
     return [
@@ -62,10 +63,11 @@ def types_never_judged(gate: GateSettings, types: Sequence[str], moments: Sequen
     """Values by type that no evaluation will ever ask for."""
     judged = {moment.type for moment in moments}
     found = []
-    for name in (info.name for info in options_of(GateSettings) if info.name.endswith(BY_TYPE)):
-        for kind in parse_by_type(getattr(gate, name)):
+    for key in PER_TYPE:
+        for kind in values_by_type(gate, key):
             if kind not in judged and kind in types:
-                text = f"{name} {kind} never decides: no evaluation takes place while {kind} is dealt"
+                name = type_option(key, kind)
+                text = f"{name} never decides: no evaluation takes place while {kind} is dealt"
                 found.append(Finding("F10", "dead", (f"gate.{name}",), text, {"type": kind}))
     return found
 

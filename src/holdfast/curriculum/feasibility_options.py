@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-from holdfast.curriculum.bytype import with_type, without_type
 from holdfast.curriculum.dry_run import EARLY_SHARE, EvaluationPlan, Moment
 from holdfast.curriculum.findings import Finding, Repair, gate_repair
 from holdfast.curriculum.gate_settings import GateSettings, Limit, limit
@@ -27,22 +25,14 @@ def option_findings(gate: GateSettings, plan: EvaluationPlan, moments: Sequence[
     return found
 
 
-def named(found: Limit, kind: str) -> str:
-    """`step_one_by_type main:45`, as the user wrote it."""
+def named(found: Limit) -> str:
+    """`success_step_one 45`, for one type `by_type.main.success_step_one 45`."""
     value = number_text(found.value) if isinstance(found.value, float) else str(found.value)
-    return f"{found.option} {kind}:{value}" if found.source == "type" else f"{found.option} {value}"
+    return f"{found.option} {value}"
 
 
 def for_type(kind: str) -> str:
     return f" for {kind}" if kind else ""
-
-
-def set_to(gate: GateSettings, found: Limit, kind: str, value: float | None) -> dict[str, Any]:
-    """The change that sets a threshold where it was found; None takes it away."""
-    if found.source == "global":
-        return {found.option: value}
-    text = getattr(gate, found.option)
-    return {found.option: without_type(text, kind) if value is None else with_type(text, kind, value)}
 
 
 def count_or_ratio(
@@ -57,15 +47,15 @@ def count_or_ratio(
     assert count is not None and ratio is not None
     allowed = count_of_ratio(ratio, plan)
     text = (
-        f"{named(dead, kind)} never decides{for_type(kind)}: {number_text(ratio)} of {plan.agents} fish are {allowed}, "
-        f"against a count of {number_text(count)}, so {named(stricter, kind)} is always stricter"
+        f"{named(dead)} never decides{for_type(kind)}: {number_text(ratio)} of {plan.agents} fish are {allowed}, "
+        f"against a count of {number_text(count)}, so {named(stricter)} is always stricter"
     )
     numbers = {"type": kind, "count": count, "ratio": ratio, "count_of_ratio": allowed, "agents": plan.agents}
     # A global limit that is dead for one type may decide for another; taking it away is then no repair.
     others = [_dead_and_stricter(gate, plan, other, key) for other in types if other != kind]
     repair: Repair | None
     if dead.source == "type" or all(other is not None and other[0] == dead for other in others):
-        repair = gate_repair(set_to(gate, dead, kind, None), "remove it")
+        repair = gate_repair({dead.option: None}, "remove it")
     else:
         repair, text = None, f"{text}; it does decide for other types"
     return [Finding("F2", "dead", (f"gate.{dead.option}",), text, numbers, repair)]
@@ -91,10 +81,8 @@ def inside_failure(gate: GateSettings, kind: str, name: str) -> list[Finding]:
     success, failure = limit(gate, f"success_{name}", kind), limit(gate, f"failure_{name}", kind)
     if success.value is None or failure.value is None or success.value >= failure.value:
         return []
-    text = f"{named(success, kind)} never decides{for_type(kind)}: below {named(failure, kind)} it is a failure already"
-    repair = gate_repair(
-        set_to(gate, success, kind, failure.value), "the least value that asks for more than not failing"
-    )
+    text = f"{named(success)} never decides{for_type(kind)}: below {named(failure)} it is a failure already"
+    repair = gate_repair({success.option: failure.value}, "the least value that asks for more than not failing")
     numbers = {"type": kind, "success": success.value, "failure": failure.value}
     return [Finding("F3", "dead", (f"gate.{success.option}",), text, numbers, repair)]
 
@@ -107,9 +95,9 @@ def measured_twice(gate: GateSettings, kind: str) -> list[Finding]:
     if early.value <= EARLY_SHARE or failure.value < 100.0 - NEAR_100:
         return []
     text = (
-        f"{named(early, kind)} hardly ever decides{for_type(kind)}: {named(failure, kind)} already keeps early deaths "
+        f"{named(early)} hardly ever decides{for_type(kind)}: {named(failure)} already keeps early deaths "
         f"at about {number_text(EARLY_SHARE)}"
     )
-    repair = gate_repair(set_to(gate, early, kind, EARLY_SHARE), "the loosest limit that can decide")
+    repair = gate_repair({early.option: EARLY_SHARE}, "the loosest limit that can decide")
     numbers = {"type": kind, "early_death": early.value, "failure_p10": failure.value}
     return [Finding("F4", "dead", (f"gate.{early.option}",), text, numbers, repair)]

@@ -78,7 +78,7 @@ def noise_findings(
         for key, unit in (("success_step_one", plan.agents), ("success_step_one_ratio", 1)):
             limited = limit(gate, key, kind)
             if limited.value is not None:
-                limits[named(limited, kind)] = limited, limited.value / unit
+                limits[named(limited)] = limited, limited.value / unit
     found = (_near_floor(name, limited, share, plan, spread) for name, (limited, share) in limits.items())
     return [finding for finding in found if finding is not None]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from holdfast.curriculum.gate_settings import GateSettings
+from holdfast.curriculum.gate_settings import GateSettings, changed_gate
 from holdfast.curriculum.pairs import number_text
 
 Severity = Literal["infeasible", "dead", "unreachable", "warn"]
@@ -30,7 +30,7 @@ def gate_repair(changes: dict[str, Any], text: str) -> Repair:
 def repaired_gate(gate: GateSettings, repair: Repair | None) -> GateSettings:
     """The gate with a repair carried out."""
     changes = repair.changes if repair else {}
-    return replace(gate, **{name.removeprefix("gate."): value for name, value in changes.items()})
+    return changed_gate(gate, {name.removeprefix("gate."): value for name, value in changes.items()})
 
 
 def value_text(value: Any) -> str:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.config.options import from_text, kind_name, options_of, out_of_bounds
-from holdfast.curriculum.bytype import type_name, with_type
-from holdfast.curriculum.gate_settings import BY_TYPE, GateSettings
+from holdfast.curriculum.bytype import parse_by_type, type_name
+from holdfast.curriculum.gate_settings import BY_TYPE, PER_TYPE, GateSettings, changed_gate, type_option
 from holdfast.curriculum.pairs import finite_number
 from holdfast.kit.errors import ConfigError, nearest
 
@@ -19,15 +19,22 @@ OTHER_NAMES = {
     "success_median_window": "success_p10_window",
     "success_p10_median_window": "success_p10_window",
 }
+ENDINGS = ("_by_type", "_by_stage")
 _KNOWN = {info.name: info for info in options_of(GateSettings)}
 
 
-def option_name(text: str) -> str:
-    """The option behind a name, whether it is written with dots, as `_by_stage`, or in an older spelling."""
+def option_name(text: str) -> tuple[str, bool]:
+    """The option behind a name, whether it is written with dots, as `_by_stage`, or in an older spelling; and whether
+    the name is of values by type."""
     name = text.removeprefix("gate.").replace(".", "_").replace("-", "_")
-    ending = next((end for end in (BY_TYPE, "_by_stage") if name.endswith(end)), "")
+    ending = next((end for end in ENDINGS if name.endswith(end)), "")
     base = name.removesuffix(ending)
-    return OTHER_NAMES.get(base, base) + (BY_TYPE if ending else "")
+    return OTHER_NAMES.get(base, base), bool(ending)
+
+
+def read_by_type(key: str, text: str, where: str) -> dict[str, float]:
+    """Values written `type:value,…`, as names inside the gate."""
+    return {type_option(key, kind): value for kind, value in parse_by_type(text, where).items()}
 
 
 def change_gate(settings: GateSettings, assignments: Iterable[str]) -> GateSettings:
@@ -50,15 +57,19 @@ def change_gate(settings: GateSettings, assignments: Iterable[str]) -> GateSetti
 
 
 def _assigned(settings: GateSettings, name: str, text: str) -> GateSettings:
-    option = option_name(name)
+    if name.removeprefix("gate.").startswith(f"{BY_TYPE}."):
+        _, kind, name = name.removeprefix("gate.").split(".", 2)
+        name = f"{name}.{kind}"
+    option, by_type = option_name(name)
+    if by_type and option in PER_TYPE:
+        return changed_gate(settings, read_by_type(option, text, f"gate.{name}"))
     if option in _KNOWN:
         return replace(settings, **{option: read_value(option, text)})
     front, _, kind = name.rpartition(".")
-    option = option_name(front) + BY_TYPE
-    if option not in _KNOWN:
-        raise ValueError(f"no option gate.{option_name(name)}{nearest(option_name(name), list(_KNOWN))}")
-    changes: dict[str, Any] = {option: with_type(getattr(settings, option), type_name(kind), finite_number(text))}
-    return replace(settings, **changes)
+    key, _ = option_name(front)
+    if key not in PER_TYPE:
+        raise ValueError(f"no option gate.{option}{nearest(option, list(_KNOWN))}")
+    return changed_gate(settings, {type_option(key, type_name(kind)): finite_number(text)})
 
 
 def read_value(option: str, text: str) -> Any:

@@ -1,15 +1,24 @@
-"""What is wrong with the gate's options by themselves: texts, sizes, unknown types, windows longer than the run."""
+"""What is wrong with the gate's options by themselves: sizes, unknown types, windows longer than the run."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import pairwise
 
-from holdfast.config.options import OptionInfo, options_of, out_of_bounds
-from holdfast.curriculum.bytype import parse_by_type, unknown_types
-from holdfast.curriculum.gate_settings import BY_TYPE, SUCCESS_KEYS, WINDOWED_KEYS, GateSettings, is_on
+from holdfast.config.options import options_of, out_of_bounds
+from holdfast.curriculum.bytype import unknown_types
+from holdfast.curriculum.gate_settings import (
+    BY_TYPE,
+    PER_TYPE,
+    SUCCESS_KEYS,
+    WINDOWED_KEYS,
+    GateSettings,
+    is_on,
+    type_option,
+    values_by_type,
+)
 from holdfast.curriculum.pairs import number_text
-from holdfast.kit.errors import ConfigError
+from holdfast.kit.errors import ConfigError, nearest
 
 WHOLE = ("step_one", "avoidable_step_one", "window", "tolerance")  # options that count, by the end of their name
 
@@ -22,30 +31,36 @@ def check_gate(settings: GateSettings, types: Collection[str], evaluations: int)
 
 
 def gate_problems(settings: GateSettings, types: Collection[str], evaluations: int) -> list[str]:
-    infos = {info.name: info for info in options_of(GateSettings)}
-    problems: list[str] = []
-    for name, info in infos.items():
-        value = getattr(settings, name)
-        if name.endswith(BY_TYPE):
-            problems += _by_type_problems(f"gate.{name}", value, infos[name.removesuffix(BY_TYPE)], types)
-        elif wrong := out_of_bounds(value, info):
-            problems.append(f"gate.{name} = {value} {wrong}")
+    problems = []
+    for info in options_of(GateSettings):
+        value = getattr(settings, info.name)
+        if info.name != BY_TYPE and (wrong := out_of_bounds(value, info)):
+            problems.append(f"gate.{info.name} = {value} {wrong}")
+    problems += _by_type_problems(settings, types)
     return problems or [*_shape_problems(settings), *_window_problems(settings, evaluations)]
 
 
-def _by_type_problems(where: str, text: str, base: OptionInfo, types: Collection[str]) -> list[str]:
-    try:
-        values = parse_by_type(text, where)
-    except ConfigError as error:
-        return error.problems
-    problems = unknown_types(text, where, types)
-    for name, value in values.items():
-        wrong = out_of_bounds(value, base)
-        if not wrong and base.name.endswith(WHOLE) and not value.is_integer():
-            wrong = "must be a whole number"
-        if wrong:
-            problems.append(f"{where}: {name}:{number_text(value)} {wrong}")
+def _by_type_problems(settings: GateSettings, types: Collection[str]) -> list[str]:
+    problems = unknown_types(settings.by_type, f"gate.{BY_TYPE}", types)
+    for kind, own in settings.by_type.items():
+        if not isinstance(own, dict):
+            problems.append(f"gate.{BY_TYPE}.{kind} must be a table of options, not {own!r}")
+            continue
+        for key, value in own.items():
+            problems += _value_problems(f"gate.{type_option(key, kind)}", key, value)
     return problems
+
+
+def _value_problems(where: str, key: str, value: object) -> list[str]:
+    if key not in PER_TYPE:
+        return [f"{where}: the gate has no {key} by type{nearest(key, list(PER_TYPE))}"]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return [f"{where} = {value!r} is not a number"]
+    info = next(info for info in options_of(GateSettings) if info.name == key)
+    wrong = out_of_bounds(value, info)
+    if not wrong and key.endswith(WHOLE) and not float(value).is_integer():
+        wrong = "must be a whole number"
+    return [f"{where} = {number_text(value)} {wrong}"] if wrong else []
 
 
 def _shape_problems(settings: GateSettings) -> list[str]:
@@ -66,9 +81,9 @@ def _window_problems(settings: GateSettings, evaluations: int) -> list[str]:
         if not is_on(settings, key):
             continue
         name = f"{key}_window"
-        by_type = parse_by_type(getattr(settings, name + BY_TYPE))
         sizes = {f"gate.{name}": float(getattr(settings, name))}
-        sizes |= {f"gate.{name}{BY_TYPE}: {kind}": size for kind, size in by_type.items()}
+        own = values_by_type(settings, name)
+        sizes |= {f"gate.{type_option(name, kind)}": size for kind, size in own.items()}
         problems += [
             f"{where} = {size:g} is longer than the run, which has {evaluations} evaluations"
             for where, size in sizes.items()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from holdfast.curriculum.contract import Ending, Evaluated, Numbers
-from holdfast.learner.fingerprint import fingerprint
+from holdfast.learner.learner import fingerprint
 from holdfast.rollout.act import PolicyActor, Tally
 from holdfast.rollout.evaluate import (
     DURING_RUN,

@@ -7,16 +7,23 @@ searched by which row of evaluations to pass, and how far its criteria must be r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from holdfast.curriculum.bytype import parse_by_type, with_type
 from holdfast.curriculum.criteria import Criterion, Measured
 from holdfast.curriculum.dry_run import highest_level
 from holdfast.curriculum.gate import run_gate
-from holdfast.curriculum.gate_settings import BY_TYPE, WINDOWED_KEYS, GateSettings, is_on, limit
+from holdfast.curriculum.gate_settings import (
+    WINDOWED_KEYS,
+    GateSettings,
+    changed_gate,
+    gate_values,
+    is_on,
+    key_of,
+    limit,
+    type_option,
+)
 
 Opens = Callable[[GateSettings], bool]
 SIGNIFICANT_DIGITS = 2
@@ -32,17 +39,15 @@ class Knob(NamedTuple):
 
 def turned(settings: GateSettings, option: str, kind: str | None, value: float) -> GateSettings:
     """The settings with one value changed."""
-    if kind is None:
-        changed: Any = int(value) if isinstance(getattr(settings, option), int) else value
-    else:
-        changed = with_type(getattr(settings, option), kind, value)
-    return replace(settings, **{option: changed})
+    if kind is not None:
+        return changed_gate(settings, {type_option(option, kind): value})
+    return changed_gate(settings, {option: int(value) if isinstance(getattr(settings, option), int) else value})
 
 
 def difference(before: GateSettings, after: GateSettings) -> dict[str, Any]:
     """The options that differ, with their new values."""
-    names = (item.name for item in fields(before))
-    return {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}
+    old, new = gate_values(before), gate_values(after)
+    return {name: new.get(name) for name in {**old, **new} if new.get(name) != old.get(name)}
 
 
 def opens(evaluations: Sequence[Measured], level: int) -> Opens:
@@ -67,7 +72,7 @@ def _window_knob(settings: GateSettings, key: str, kind: str) -> Knob:
     """Shorter windows for a type, set where the present one is set."""
     found = limit(settings, key, kind)
     shorter = tuple(range(int(found.value or 1) - 1, 0, -1))
-    return Knob(found.option, kind if found.source == "type" else None, shorter)
+    return Knob(key, kind if found.source == "type" else None, shorter)
 
 
 def repair_timing(settings: GateSettings, knobs: Sequence[Knob], good: Opens) -> GateSettings | None:
@@ -124,12 +129,12 @@ def _relaxed(settings: GateSettings, test: Criterion, kind: str) -> GateSettings
     """The settings under which a criterion passes; unchanged when it does already, or when data is missing."""
     if test.value is None or test.threshold is None:
         return settings
-    present = limit(settings, test.option.removesuffix(BY_TYPE), kind)
+    present = limit(settings, key_of(test.option), kind)
     assert present.value is not None
     if test.value <= present.value if test.op == "<=" else test.value >= present.value:
         return settings
     value = rounded(test.value, up=test.op == "<=")
-    return turned(settings, present.option, kind if present.source == "type" else None, value)
+    return turned(settings, key_of(present.option), kind if present.source == "type" else None, value)
 
 
 def rounded(value: float, up: bool) -> float:
@@ -144,14 +149,6 @@ def rounded(value: float, up: bool) -> float:
 
 def _cost(before: GateSettings, after: GateSettings) -> float:
     """The sum of relative changes."""
+    old = gate_values(before)
     changed = difference(before, after)
-    pairs = (pair for name, new in changed.items() for pair in _numbers(getattr(before, name), new))
-    return sum(abs(new - old) / max(abs(old), 1e-9) for old, new in pairs)
-
-
-def _numbers(old: Any, new: Any) -> Iterator[tuple[float, float]]:
-    if isinstance(old, str):
-        before, after = parse_by_type(old), parse_by_type(new)
-        yield from ((before[kind], after[kind]) for kind in after)
-    else:
-        yield float(old), float(new)
+    return sum(abs(new - old[name]) / max(abs(old[name]), 1e-9) for name, new in changed.items())

@@ -19,9 +19,16 @@ from holdfast.kit.errors import ConfigError
 class ScheduleSettings:
     """How the school grows during the run."""
 
-    phases: str = option("", "FISH:ITERATIONS,… or FISH:SHARE%,… one item per phase; empty: one phase")
+    phases: str = option(
+        "",
+        "Number of agents of each phase and how long the phase lasts, in iterations or per cent of the run: "
+        "AGENTS:ITERATIONS,… or AGENTS:SHARE%,…; empty: one phase.",
+        example="25:40%,32:30%,40:30%",
+    )
     phase_reset: Literal["on_change", "always"] = option(
-        "on_change", "reset schools at a phase change only if the fish count changes, or always"
+        "on_change",
+        "When a new phase begins new episodes: only where its number of agents differs (on_change), or always.",
+        expert=True,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from holdfast.kit.rng import uniform
 from holdfast.worlds.api import Situation
 
 SHARE_STREAM, BIN_STREAM, ITEM_STREAM = 0x57A1, 0x57A2, 0x57A3
+BIN_PX, STOREY_PX = 64, 64  # length and height of a bin of saved states
+REACH_PX = 128  # an episode that gets this much further, or to a new room, succeeds
 ROOM = 1 << 16  # more than the bins of a room
 STOREYS = 8  # more than there are bins above each other
 RATE_STEP = 0.02  # of the running clear rate: about the last fifty episodes from the level's start
@@ -30,57 +32,75 @@ ON = ("starts.share", MORE_THAN_0)
 class StartsSettings:
     """Episodes that begin from moments of earlier ones, chosen by what can be learned there."""
 
+    expert: ClassVar = True
+
     share: float = option(
-        0.0, "of episodes that begin along the level while it is never cleared from its start", low=0.0, high=1.0
-    )
-    bin_px: int = option(64, "length of a bin of moments", low=16, high=1024, only=ON)
-    storey_px: int = option(64, "height of a bin of moments", low=32, high=256, only=ON)
-    reach_px: int = option(
-        128,
-        "an episode that gets this much further, to a new room or to the end succeeds, unless a maze sends it back",
-        low=16,
-        only=ON,
+        0.0,
+        "Fraction of episodes that begin from saved states along the level while it is never cleared from its "
+        "start; it falls as that succeeds.",
+        low=0.0,
+        high=1.0,
+        expert=False,
+        example="0.5",
     )
     keep: int = option(
-        6, "most moments of a bin; the oldest go first, of those that led on only beyond half", low=1, high=64, only=ON
+        6,
+        "Number of saved states per bin of the level; the oldest leave first.",
+        low=1,
+        high=64,
+        only=ON,
     )
     focus: float = option(
-        1.0, "power of a bin's weight: more than 1 leaves out what always or never works", low=0.0, high=8.0, only=ON
+        1.0,
+        "Exponent of a bin's weight; above 1 concentrates on bins that succeed sometimes.",
+        low=0.0,
+        high=8.0,
+        only=ON,
     )
-    forget: float = option(0.9, "weight of a bin's earlier results after each iteration", low=0.0, high=1.0, only=ON)
+    forget: float = option(
+        0.9,
+        "Weight of a bin's earlier results after each iteration: 1 never forgets, 0 counts the last iteration only.",
+        low=0.0,
+        high=1.0,
+        only=ON,
+    )
     explore: int = option(
         0,
-        "steps of random presses before the first iteration, from ever new places, to find ways through",
+        "Number of steps of random exploration before the first iteration, from ever new places, to find ways "
+        "through. Raise it for levels that random play does not solve.",
         low=0,
         only=ON,
+        unit="steps",
+        example="400000",
     )
     backward: bool = option(
         False,
-        "begin along one explored way to the end, near its end first and ever earlier as that works",
+        "Begin along one explored way to the end: near its end first, and ever earlier as that succeeds.",
         only=("starts.explore", MORE_THAN_0),
     )
     along: bool = option(
         False,
-        "begin anywhere along one explored way to the end, most where the next room is reached now and then",
+        "Begin anywhere along one explored way to the end, most often where the next room is reached sometimes.",
         only=("starts.explore", MORE_THAN_0),
     )
     move_on: float = option(
         0.5,
-        "share of episodes from the frontier that must clear the stage before they begin earlier",
+        "Fraction of episodes from the frontier that must clear the level before starts.backward moves it "
+        "towards the start.",
         low=0.0,
         high=1.0,
         only=("starts.backward", (True,)),
     )
     imitate: float = option(
         0.0,
-        "weight of pressing what was pressed on an explored way, in each update: around the frontier of backward "
-        "starts, else everywhere, fading over the first half of the run",
+        "Coefficient of an imitation loss towards the buttons pressed on an explored way: around the frontier "
+        "with starts.backward, else everywhere and fading over the first half of the run.",
         low=0.0,
         high=10.0,
         only=("starts.explore", MORE_THAN_0),
+        example="0.1",
     )
-    hopeless: int = option(4, "a moment from which so many episodes failed and none succeeded is dropped", low=1,
-                           only=ON)  # fmt: skip
+    hopeless: int = option(4, "Drop a saved state after this many failed episodes without a success.", low=1, only=ON)
 
 
 @dataclass
@@ -129,8 +149,8 @@ class Starts:
     # --- keeping -----------------------------------------------------------------------------------------------------
 
     def bin_of(self, room: int, x: int, y: int) -> int:
-        storey = min(max(y // self.settings.storey_px, 0), STOREYS - 1)
-        return room * ROOM + x // self.settings.bin_px * STOREYS + storey
+        storey = min(max(y // STOREY_PX, 0), STOREYS - 1)
+        return room * ROOM + x // BIN_PX * STOREYS + storey
 
     def keep(self, standing: np.ndarray, situations: Situation) -> None:
         """Take in the lanes that stand [N, 4] (in control, room, x, y) at these situations; forget a little."""
@@ -176,7 +196,7 @@ class Starts:
         if moment is None:
             self.clear_rate += RATE_STEP * (float(cleared) - self.clear_rate)
             return
-        further = room > moment.room or (room == moment.room and room_x >= moment.x + self.settings.reach_px)
+        further = room > moment.room or (room == moment.room and room_x >= moment.x + REACH_PX)
         won = cleared or (further and not looped)
         tally = self.tallies[moment.place]
         tally.tried += 1.0

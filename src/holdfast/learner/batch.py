@@ -1,4 +1,4 @@
-"""What one rollout leaves behind for the learner: named arrays [T, rows], a row being one agent of one lane.
+"""The rollout buffer of one role: named arrays [T, rows], a row being one agent of one lane.
 
 Allocated once by torch, so that every array begins at a cache line; `array()` gives NumPy the same memory. Any
 implementation of the update reads these arrays and the flat parameters of `optim.py`, and nothing else.
@@ -18,20 +18,20 @@ from holdfast.worlds.spaces import Continuous, Discrete, Grid
 class Batch(NamedTuple):
     """T steps of R rows of one role."""
 
-    obs: torch.Tensor  # [T, R, ...] as the policy saw them: normalised float32, or image bytes
+    obs: torch.Tensor  # [T, R, ...] as given to the policy: normalised float32, or image bytes
     actions: torch.Tensor  # [T, R] or [T, R, K]
     log_prob: torch.Tensor  # [T, R] of the action when it was taken
     value: torch.Tensor  # [T, R] in units of reward
     reward: torch.Tensor  # [T, R]
     valid: torch.Tensor  # [T, R] bool: the agent was alive and acted
-    forced: torch.Tensor  # [T, R] bool: the action was not its own choice
-    terminated: torch.Tensor  # [T, R] bool: its episode reached an end, no future to count
-    truncated: torch.Tensor  # [T, R] bool: it was cut, the future counts as `bootstrap`
-    bootstrap: torch.Tensor  # [T, R] value of the last sight where truncated
+    forced: torch.Tensor  # [T, R] bool: the action was not chosen by the policy
+    terminated: torch.Tensor  # [T, R] bool: the episode ended; nothing to bootstrap from
+    truncated: torch.Tensor  # [T, R] bool: the episode was cut short; bootstrap from `bootstrap`
+    bootstrap: torch.Tensor  # [T, R] value of the final observation where truncated
     starts: torch.Tensor  # [T, R] bool: first step of an episode, memory is empty
     hidden: torch.Tensor  # [R, H] memory before the first step (H = 0 without a core)
-    last_value: torch.Tensor  # [R] value of what is seen after the last step
-    scale: torch.Tensor  # [2, D] mean and deviation the observations were seen through (D = 0 for images)
+    last_value: torch.Tensor  # [R] value of the observation after the last step
+    scale: torch.Tensor  # [2, D] mean and standard deviation the observations were normalised by (D = 0 for images)
 
     @property
     def steps(self) -> int:
@@ -43,13 +43,13 @@ class Batch(NamedTuple):
 
     @property
     def learned(self) -> torch.Tensor:
-        """[T, R] bool: an agent was alive and chose its action itself."""
+        """[T, R] bool: the agent was alive and its policy chose the action."""
         return self.valid & ~self.forced
 
     def raw_obs(self, chosen: torch.Tensor) -> torch.Tensor:
         """Observations [M, ...] of the chosen [T, R] steps, as the world gave them."""
-        seen = self.obs.flatten(0, 1)[chosen.flatten()]
-        return seen if self.scale.shape[1] == 0 else (seen.flatten(1) * self.scale[1] + self.scale[0]).view_as(seen)
+        obs = self.obs.flatten(0, 1)[chosen.flatten()]
+        return obs if self.scale.shape[1] == 0 else (obs.flatten(1) * self.scale[1] + self.scale[0]).view_as(obs)
 
 
 def make_batch(role: Role, lanes: int, steps: int, core_size: int) -> Batch:
@@ -83,7 +83,18 @@ def make_batch(role: Role, lanes: int, steps: int, core_size: int) -> Batch:
     )
 
 
+def shuffled_rows(batch: Batch, minibatch: int, generator: torch.Generator) -> tuple[torch.Tensor, ...]:
+    """The numbers of a batch's rows in random order, in parts of about `minibatch` agent-steps."""
+    order = torch.randperm(batch.rows, generator=generator)
+    return order.split(max(1, minibatch // batch.steps))
+
+
 def array(tensor: torch.Tensor) -> np.ndarray:
     """The same memory as a NumPy array."""
     shared: np.ndarray = tensor.detach().numpy()
     return shared
+
+
+def as_rows(buffer: np.ndarray) -> torch.Tensor:
+    """[N, A, ...] -> [N*A, ...], the same memory."""
+    return torch.from_numpy(buffer.reshape(-1, *buffer.shape[2:]))

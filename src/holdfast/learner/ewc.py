@@ -1,7 +1,7 @@
-"""Elastic weight consolidation (Kirkpatrick et al. 2017): hold weights by how much the policy depended on them.
+"""Elastic weight consolidation (Kirkpatrick et al. 2017): hold weights in proportion to their importance.
 
 The importance of a weight is the diagonal of the Fisher information: the mean square of the gradient of log pi(a|o)
-over single samples, with actions drawn from the policy itself. Squared gradients of batches would be far noisier.
+over single samples, with actions sampled from the policy itself. Squared gradients of batches would be far noisier.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ONLINE_DECAY = 0.9
 
 
 class Anchor:
-    """Where one learner's weights are held, and how firmly."""
+    """The weights one learner is held to, and their importance."""
 
     def __init__(self, learner: Learner, strength: float, online: bool) -> None:
         self.learner, self.strength, self.online = learner, strength, online
@@ -25,7 +25,7 @@ class Anchor:
         learner.optimizer.before_step = self.pull
 
     def take(self, obs: torch.Tensor, hidden: torch.Tensor, starts: torch.Tensor, generator: torch.Generator) -> None:
-        """Measure importance on rows [N] as the policy sees them, and hold the weights where they are now."""
+        """Measure importance on rows [N] of normalised observations, and hold the weights where they are now."""
         found = fisher(self.learner, obs, hidden, starts, generator)
         kept = ONLINE_DECAY * self.fisher if self.online else 0.0
         self.fisher = kept + found
@@ -33,7 +33,7 @@ class Anchor:
         self.taken += 1
 
     def pull(self) -> None:
-        """Add the gradient of the penalty to the one that waits in the optimiser."""
+        """Add the gradient of the penalty to that in the optimiser."""
         if self.strength > 0.0 and int(self.taken):
             optimizer = self.learner.optimizer
             with torch.no_grad():
@@ -69,7 +69,7 @@ def fisher(
         output = policy(obs[row], hidden[row], starts[row])
         with torch.no_grad():
             action, _ = policy.head.sample(output.actions, policy.extra, generator)
-        log_prob, _ = policy.head.judge(output.actions, policy.extra, action)
+        log_prob, _ = policy.head.evaluate(output.actions, policy.extra, action)
         optimizer.zero()
         log_prob.sum().backward()
         total += optimizer.gradients**2

@@ -1,4 +1,4 @@
-"""From a network's last layer to actions: one class per kind of action, all with the same four questions.
+"""From a network's last layer to actions: one class per kind of action, all with the same four methods.
 
 Written out instead of `torch.distributions`, whose argument checks and objects cost more than the arithmetic here.
 """
@@ -24,16 +24,17 @@ class DiscreteHead:
         self.outputs = space.n
 
     def sample(self, out: Tensor, extra: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Actions and their log probability. The first to ring of exponential clocks with rates p is a draw from p."""
+        """Actions and their log probability. The first to ring of exponential clocks with rates p is a sample from
+        p."""
         log_p = torch.log_softmax(out, -1)
         clocks = torch.empty_like(log_p).exponential_(generator=generator)
         actions = (log_p - clocks.log_()).argmax(-1)
         return actions, log_p.gather(-1, actions[:, None])[:, 0]
 
-    def likeliest(self, out: Tensor, extra: Tensor) -> Tensor:
+    def greedy(self, out: Tensor, extra: Tensor) -> Tensor:
         return out.argmax(-1)
 
-    def judge(self, out: Tensor, extra: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    def evaluate(self, out: Tensor, extra: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """Log probability of given actions, and the entropy, both [B]."""
         log_p = torch.log_softmax(out, -1)
         entropy = -(log_p.exp() * log_p).sum(-1)
@@ -54,15 +55,15 @@ class MultiDiscreteHead:
         self.parts = [DiscreteHead(Discrete(count)) for count in self.counts]
 
     def sample(self, out: Tensor, extra: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        drawn = [part.sample(logits, extra, generator) for part, logits in self._split(out)]
-        return torch.stack([actions for actions, _ in drawn], -1), torch.stack([log_p for _, log_p in drawn]).sum(0)
+        sampled = [part.sample(logits, extra, generator) for part, logits in self._split(out)]
+        return torch.stack([actions for actions, _ in sampled], -1), torch.stack([log_p for _, log_p in sampled]).sum(0)
 
-    def likeliest(self, out: Tensor, extra: Tensor) -> Tensor:
-        return torch.stack([part.likeliest(logits, extra) for part, logits in self._split(out)], -1)
+    def greedy(self, out: Tensor, extra: Tensor) -> Tensor:
+        return torch.stack([part.greedy(logits, extra) for part, logits in self._split(out)], -1)
 
-    def judge(self, out: Tensor, extra: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        judged = [part.judge(logits, extra, actions[:, k]) for k, (part, logits) in enumerate(self._split(out))]
-        return torch.stack([log_p for log_p, _ in judged]).sum(0), torch.stack([h for _, h in judged]).sum(0)
+    def evaluate(self, out: Tensor, extra: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        found = [part.evaluate(logits, extra, actions[:, k]) for k, (part, logits) in enumerate(self._split(out))]
+        return torch.stack([log_p for log_p, _ in found]).sum(0), torch.stack([h for _, h in found]).sum(0)
 
     def for_world(self, actions: Tensor) -> Tensor:
         return actions
@@ -82,21 +83,21 @@ class ContinuousHead:
         noise = torch.empty_like(out).normal_(generator=generator)
         return out + noise * extra.exp(), -(0.5 * noise**2 + extra + HALF_LOG_2PI).sum(-1)
 
-    def likeliest(self, out: Tensor, extra: Tensor) -> Tensor:
+    def greedy(self, out: Tensor, extra: Tensor) -> Tensor:
         return out
 
-    def judge(self, out: Tensor, extra: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    def evaluate(self, out: Tensor, extra: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         noise = (actions - out) * (-extra).exp()
         entropy = (0.5 + HALF_LOG_2PI + extra).sum().expand(len(out))
         return -(0.5 * noise**2 + extra + HALF_LOG_2PI).sum(-1), entropy
 
     def for_world(self, actions: Tensor) -> Tensor:
-        """The policy's probabilities are those of the unclipped draw, as is usual."""
+        """The policy's probabilities are those of the unclipped sample, as is usual."""
         return torch.clamp(actions, self.low, self.high)
 
 
 class GridHead(DiscreteHead):
-    """One choice of the points of a box. Unlike a normal distribution it can be undecided between left and right."""
+    """One choice of the points of a box. Unlike a normal distribution it can give both ends a high probability."""
 
     def __init__(self, space: Grid) -> None:
         super().__init__(Discrete(space.n))

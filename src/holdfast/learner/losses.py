@@ -1,5 +1,5 @@
-"""Losses on one minibatch, and the figures that explain them: the clipped surrogate of PPO (Schulman et al. 2017) and
-the plain actor-critic that V-trace feeds (Espeholt et al. 2018)."""
+"""Losses on one minibatch and the statistics that explain them: the clipped surrogate of PPO (Schulman et al. 2017) and
+the plain actor-critic loss that V-trace feeds (Espeholt et al. 2018)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from typing import NamedTuple
 
 import torch
 
-from holdfast.config.sections import LearnerConfig
-
 Tensor = torch.Tensor
 DIVISION_GUARD = 1e-8
 ROUNDING = 1e-3  # a ratio of 1 computed twice may be a little above it
+UNLIMITED = 1.0e9  # clip of an objective that is not clipped
+
+
+class Objective(NamedTuple):
+    """Coefficients of a loss. Those of `surrogate_loss` are all that an engine knows of an algorithm."""
+
+    clip: float  # limit on the change of an action's probability ratio
+    value_clip: float  # limit on the change of a value; 0 = off
+    value_coef: float
+    entropy: float  # coefficient of the entropy bonus
+    belief: float = 0.0  # of the error of beliefs
 
 
 class Minibatch(NamedTuple):
@@ -22,7 +31,7 @@ class Minibatch(NamedTuple):
     log_prob: Tensor  # when the action was taken
     advantage: Tensor
     target: Tensor  # of the value network, in its units
-    old_value: Tensor  # what it said then, in the same units
+    old_value: Tensor  # when the action was taken, in the same units
 
 
 class Loss(NamedTuple):
@@ -36,13 +45,20 @@ class Loss(NamedTuple):
     clip_fraction: Tensor
 
 
+class BeliefError(NamedTuple):
+    """The error of a belief on a minibatch."""
+
+    error: float  # minus the log likelihood of the truth
+    distance: float  # between the expected and the true numbers, root mean square
+
+
 def normalized(advantage: Tensor, among: Tensor) -> Tensor:
-    """Scaled so that `among` has mean 0 and deviation 1."""
+    """Scaled so that `among` has mean 0 and standard deviation 1."""
     return (advantage - among.mean()) / spread_of(among) if len(among) > 1 else advantage
 
 
 def spread_of(values: Tensor) -> float:
-    """Their deviation, never 0."""
+    """Their standard deviation, never 0."""
     return float(values.std()) + DIVISION_GUARD if len(values) > 1 else 1.0
 
 
@@ -51,40 +67,40 @@ def kl_of(log_ratio: Tensor, ratio: Tensor) -> Tensor:
     return (ratio - 1.0 - log_ratio).mean()
 
 
-def ppo_loss(
-    config: LearnerConfig, entropy_coef: float, part: Minibatch, log_prob: Tensor, entropy: Tensor, value: Tensor
-) -> Loss:
-    """Clipped surrogate, squared value error and entropy."""
+def surrogate_loss(objective: Objective, part: Minibatch, log_prob: Tensor, entropy: Tensor, value: Tensor) -> Loss:
+    """Clipped surrogate, squared value error and entropy bonus."""
     log_ratio = log_prob - part.log_prob
     ratio = log_ratio.exp()
-    clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+    clipped = ratio.clamp(1.0 - objective.clip, 1.0 + objective.clip)
     policy = -torch.minimum(part.advantage * ratio, part.advantage * clipped).mean()
-    if config.value_clip > 0.0:
-        value = part.old_value + (value - part.old_value).clamp(-config.value_clip, config.value_clip)
+    if objective.value_clip > 0.0:
+        value = part.old_value + (value - part.old_value).clamp(-objective.value_clip, objective.value_clip)
     value_loss = torch.nn.functional.mse_loss(value, part.target)
-    undecided = entropy.mean()
-    total = policy + config.value_coef * value_loss - entropy_coef * undecided
+    mean_entropy = entropy.mean()
+    total = policy + objective.value_coef * value_loss - objective.entropy * mean_entropy
     with torch.no_grad():
         approx_kl = kl_of(log_ratio, ratio)
-        clip_fraction = ((ratio - 1.0).abs() > config.clip).float().mean()
-    return Loss(total, policy.detach(), value_loss.detach(), undecided.detach(), approx_kl, clip_fraction)
+        clip_fraction = ((ratio - 1.0).abs() > objective.clip).float().mean()
+    return Loss(total, policy.detach(), value_loss.detach(), mean_entropy.detach(), approx_kl, clip_fraction)
 
 
 def actor_critic_loss(
-    config: LearnerConfig,
-    entropy_coef: float,
+    objective: Objective,
+    rho_bar: float,
     part: Minibatch,
     log_ratio: Tensor,
     log_prob: Tensor,
     entropy: Tensor,
     value: Tensor,
 ) -> Loss:
-    """Policy gradient, squared value error and entropy; `log_ratio` tells how old the actions are."""
+    """Policy gradient, squared value error and entropy bonus; `log_ratio` says how far the policy moved since the
+    actions were taken."""
     policy = -(part.advantage * log_prob).mean()
     value_loss = torch.nn.functional.mse_loss(value, part.target)
-    undecided = entropy.mean()
-    total = policy + config.value_coef * value_loss - entropy_coef * undecided
+    mean_entropy = entropy.mean()
+    total = policy + objective.value_coef * value_loss - objective.entropy * mean_entropy
     with torch.no_grad():
         ratio = log_ratio.exp()
-        clip_fraction = (ratio > config.rho_bar + ROUNDING).float().mean()
-    return Loss(total, policy.detach(), value_loss.detach(), undecided.detach(), kl_of(log_ratio, ratio), clip_fraction)
+        clip_fraction = (ratio > rho_bar + ROUNDING).float().mean()
+    approx_kl = kl_of(log_ratio, ratio)
+    return Loss(total, policy.detach(), value_loss.detach(), mean_entropy.detach(), approx_kl, clip_fraction)

@@ -1,5 +1,5 @@
-"""From pictures to numbers: the convolutional networks a policy can look with. None has batch statistics: acting,
-learning and evaluating would each use others.
+"""Convolutional networks for images, and recurrent cores. None has batch statistics: acting, learning and evaluating
+would each use others.
 
 Sizes per name: `pixels-small` as in Mnih et al. (2013) without its linear layer; `conv4` the network of a well-known
 public PPO for Super Mario Bros; `impala` from Espeholt et al. (2018); `impala-large` the same with a stem and eight
@@ -52,7 +52,7 @@ def make_convolutions(network: str, channels: int, norm: str, generator: torch.G
 
 
 class Residual(nn.Module):
-    """Two convolutions whose result is added to what went in."""
+    """Two convolutions whose output is added to their input."""
 
     def __init__(self, filters: int, norm: str, generator: torch.Generator) -> None:
         super().__init__()
@@ -81,7 +81,34 @@ def _convolution(channels: int, layer: Layer, norm: str, generator: torch.Genera
 
 
 def feature_count(convolutions: nn.Sequential, shape: tuple[int, ...]) -> int:
-    """Numbers that come out for a picture [height, width, channels]."""
+    """Features of an image [height, width, channels]."""
     height, width, channels = shape
     with torch.no_grad():
         return convolutions(torch.zeros(1, channels, height, width)).numel()
+
+
+class Core(nn.Module):
+    """A GRU (Cho et al. 2014) or LSTM (Hochreiter and Schmidhuber 1997) cell, whose whole memory is one row of numbers:
+    it can be stored, saved and emptied like any other array."""
+
+    def __init__(self, kind: str, inputs: int, size: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.size = size
+        self.cell: nn.GRUCell | nn.LSTMCell = nn.GRUCell(inputs, size) if kind == "gru" else nn.LSTMCell(inputs, size)
+        for name, weight in self.cell.named_parameters():
+            nn.init.zeros_(weight) if "bias" in name else nn.init.orthogonal_(weight, generator=generator)
+        if kind == "lstm":  # remember at first: the forget gate starts open (Jozefowicz et al. 2015)
+            nn.init.ones_(self.cell.bias_ih[size : 2 * size])
+
+    @property
+    def memory_size(self) -> int:
+        """Numbers per row: an LSTM keeps its cell beside its output."""
+        return self.size if isinstance(self.cell, nn.GRUCell) else 2 * self.size
+
+    def forward(self, features: torch.Tensor, memory: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The output, and the memory after it."""
+        if isinstance(self.cell, nn.GRUCell):
+            output: torch.Tensor = self.cell(features, memory)
+            return output, output
+        output, kept = self.cell(features, (memory[:, : self.size], memory[:, self.size :]))
+        return output, torch.cat([output, kept], 1)

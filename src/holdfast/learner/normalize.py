@@ -1,8 +1,7 @@
 """Running mean and deviation of observations and returns, saved with the weights they belong to.
 
-Sums are merged batch by batch (Chan, Golub and LeVeque 1979). The numbers change only between rollouts, so a policy
-sees one scale for a whole batch. Scaled observations are kept as they are; the policy itself looks no further than
-`CLIP` deviations.
+Sums are merged batch by batch (Chan, Golub and LeVeque 1979). The numbers change only between rollouts, so one
+scale holds for a whole batch. Scaled observations are kept as they are; the policy clips them to `CLIP` deviations.
 """
 
 from __future__ import annotations
@@ -10,23 +9,36 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from holdfast.kit.compiled import announced
-from holdfast.learner import normalize_kernels as kernels
+from holdfast.kit.compiled import announced, kernel
 from holdfast.learner.batch import Batch, array
 
 CLIP = 10.0
 EPSILON = 1e-8
 
 
+@kernel
+def add_distances(obs, chosen, scale, around, sums, squares):  # type: ignore[no-untyped-def]
+    """Add up the distances of the chosen rows [M, D] from `around`, and their squares; `scale` undoes the
+    normalisation. One pass over a batch as it lies, where torch would write three copies of it."""
+    mean, deviation = scale[0], scale[1]
+    for m in range(obs.shape[0]):
+        if chosen[m]:
+            row = obs[m]
+            for j in range(row.shape[0]):
+                away = np.float64(row[j] * deviation[j] + mean[j]) - around[j]
+                sums[j] += away
+                squares[j] += away * away
+
+
 class Moments:
-    """Mean and variance of everything seen so far, per number."""
+    """Mean and variance of all numbers so far, per number."""
 
     def __init__(self, size: int) -> None:
         self.count = torch.zeros(1, dtype=torch.float64)
         self.mean = torch.zeros(size, dtype=torch.float64)
         self.variance = torch.ones(size, dtype=torch.float64)
         self._refresh()
-        with announced("learner", kernels.__file__):
+        with announced("learner", __file__):
             self._add(torch.zeros(0, size), torch.zeros(0, dtype=torch.bool), torch.zeros(2, size), self.mean)
 
     def _refresh(self) -> None:
@@ -41,23 +53,23 @@ class Moments:
         wide = rows.double()
         self._merge(len(rows), wide.mean(0), wide.var(0, unbiased=False))
 
-    def update_seen(self, batch: Batch) -> None:
-        """Take in what agents saw in a batch, as the world gave it."""
-        seen, chosen = batch.obs.flatten(0, 1).flatten(1), batch.valid.flatten()
+    def update_from(self, batch: Batch) -> None:
+        """Take in the observations of a batch, as the world gave them."""
+        obs, chosen = batch.obs.flatten(0, 1).flatten(1), batch.valid.flatten()
         count = int(chosen.sum())
         if count == 0:
             return
-        first = seen[int(chosen.int().argmax())]
+        first = obs[int(chosen.int().argmax())]
         around = (first * batch.scale[1] + batch.scale[0]).double()  # near all others, so that squares stay small
-        sums, squares = self._add(seen, chosen, batch.scale, around)
+        sums, squares = self._add(obs, chosen, batch.scale, around)
         away = sums / count
         self._merge(count, around + away, (squares / count - away**2).clamp(min=0.0))
 
     def _add(
-        self, seen: torch.Tensor, chosen: torch.Tensor, scale: torch.Tensor, around: torch.Tensor
+        self, obs: torch.Tensor, chosen: torch.Tensor, scale: torch.Tensor, around: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         sums, squares = torch.zeros_like(self.mean), torch.zeros_like(self.mean)
-        kernels.add_distances(*map(array, (seen, chosen, scale, around, sums, squares)))
+        add_distances(*map(array, (obs, chosen, scale, around, sums, squares)))
         return sums, squares
 
     def _merge(self, count: int, mean: torch.Tensor, variance: torch.Tensor) -> None:

@@ -14,9 +14,10 @@ import torch
 from torch import nn
 from torch.optim.adam import adam
 
+from holdfast.kit import aligned
 from holdfast.kit.errors import NonFinite
 
-LINE = 16  # float32 numbers per cache line
+LINE = aligned.LINE // 4  # float32 numbers per cache line
 BETAS = (0.9, 0.999)
 
 
@@ -44,7 +45,7 @@ class FlatAdam:
         self._updates = torch.zeros((), dtype=torch.float32)
         self.before_step: Callable[[], None] | None = None  # may add to the gradients before they are clipped
         self._matrices = matrices if weight_decay > 0.0 else None
-        self._gathered = torch.zeros(0)  # sum of gradients that wait for one step
+        self._accumulated = torch.zeros(0)  # sum of gradients that share one step
 
     @property
     def updates(self) -> int:
@@ -54,16 +55,16 @@ class FlatAdam:
     def zero(self) -> None:
         self.gradients.zero_()
 
-    def gather(self, count: int) -> None:
-        """Make the gradient the mean of this one and the count - 1 before it."""
+    def accumulate(self, count: int) -> None:
+        """Replace the gradient by the mean of this one and the count - 1 before it."""
         if count == 1:
-            self._gathered = self.gradients.clone()
+            self._accumulated = self.gradients.clone()
         else:
-            self._gathered += self.gradients
-            torch.div(self._gathered, count, out=self.gradients)
+            self._accumulated += self.gradients
+            torch.div(self._accumulated, count, out=self.gradients)
 
     def step(self, lr: float, max_norm: float) -> float:
-        """Clip the gradient to `max_norm` (0 = not at all), move, and return its length before clipping."""
+        """Clip the gradient to `max_norm` (0 = off), take a step, and return the norm before clipping."""
         if self.before_step is not None:
             self.before_step()
         norm = float(torch.linalg.vector_norm(self.gradients))
@@ -78,7 +79,8 @@ class FlatAdam:
 
     @torch.no_grad()
     def _move(self, lr: float) -> None:
-        """As torch.optim.Adam moves, without its bookkeeping, which takes longer than moving 100,000 parameters."""
+        """The step of torch.optim.Adam without its bookkeeping, which takes longer than the step of 100,000
+        parameters."""
         adam(
             [self.parameters],
             [self.gradients],

@@ -1,8 +1,8 @@
-"""Steps to learn from again: a ring of single agent-steps with priorities (Schaul et al. 2016).
+"""Prioritised replay (Schaul et al. 2016): a ring buffer of single agent-steps.
 
-Kept are what the world showed before and after the step, the action with its probability, and the reward: nothing that
-a policy or a value network once thought. What the step is worth, its advantage and its importance ratio are
-computed when it is replayed; a stored n-step outcome would be that of the older policy that went on from there.
+It stores the observations before and after a step, the action with its probability, and the reward: no outputs of a
+policy or value network. Value, advantage and importance ratio are computed when the step is replayed; a stored n-step
+return would be that of the older policy that went on from there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import torch
 
 from holdfast.config.sections import ReplayConfig
 from holdfast.kit.errors import NonFinite
-from holdfast.learner.samplers import SAMPLERS
 from holdfast.learner.saved_rows import refuse_rows
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import Continuous, Discrete, Grid
@@ -28,22 +27,22 @@ SCALARS = ("log_prob", "reward")
 class Rows(NamedTuple):
     """What is kept of some agent-steps."""
 
-    obs: np.ndarray  # [M, ...] as the world gave them
+    obs: np.ndarray  # [M, ...] as the world gave them, not normalised
     actions: np.ndarray
     log_prob: np.ndarray  # [M] of the action when it was taken
     reward: np.ndarray  # [M]
-    next_obs: np.ndarray  # [M, ...] what the world showed after it
+    next_obs: np.ndarray  # [M, ...] after the step
     goes_on: np.ndarray  # [M] bool: the episode did not end with it
     born: np.ndarray  # [M] number of the update that kept it
     priority: np.ndarray  # [M]
 
 
-class Drawn(NamedTuple):
+class Sampled(NamedTuple):
     """Rows to be replayed."""
 
     places: np.ndarray
     rows: Rows
-    weight: np.ndarray  # [M] corrects the bias of the draw; 0 for what is too old
+    weight: np.ndarray  # [M] corrects the bias of sampling; 0 for what is too old
     age: np.ndarray  # [M] in updates
 
 
@@ -51,12 +50,12 @@ def row_kinds(role: Role, config: ReplayConfig) -> dict[str, tuple[tuple[int, ..
     """Shape and type of each array of a row."""
     actions: tuple[int, ...] = () if isinstance(role.actions, Discrete | Grid) else (len(role.actions),)
     number = np.dtype(np.float16 if config.fp16_scalars else np.float32)
-    sight = (role.observations.shape, np.dtype(np.uint8 if role.observations.is_image else np.float32))
+    obs = (role.observations.shape, np.dtype(np.uint8 if role.observations.is_image else np.float32))
     return {
-        "obs": sight,
+        "obs": obs,
         "actions": (actions, np.dtype(np.float32 if isinstance(role.actions, Continuous) else np.int64)),
         **dict.fromkeys(SCALARS, ((), number)),
-        "next_obs": sight,
+        "next_obs": obs,
         "goes_on": ((), np.dtype(np.bool_)),
         "born": ((), np.dtype(np.int64)),
         "priority": ((), np.dtype(np.float32)),
@@ -64,13 +63,13 @@ def row_kinds(role: Role, config: ReplayConfig) -> dict[str, tuple[tuple[int, ..
 
 
 def capacity_of(role: Role, config: ReplayConfig) -> int:
-    """As many rows as asked for and as the memory allows, but enough to draw from."""
+    """As many rows as configured and as memory allows, but enough to sample from."""
     row = sum(int(np.prod(shape)) * kind.itemsize for shape, kind in row_kinds(role, config).values())
     return max(1024, 2 * config.batch, min(config.capacity, int(config.max_gb * 1e9 / row)))
 
 
 class Replay:
-    """The ring of one role."""
+    """The replay buffer of one role."""
 
     def __init__(self, role: Role, config: ReplayConfig, generator: torch.Generator) -> None:
         self.role, self.config, self.generator = role, config, generator
@@ -85,7 +84,7 @@ class Replay:
         return self.rows
 
     def push(self, given: Rows) -> None:
-        """Keep rows, the oldest give way; one call is one update."""
+        """Store rows in place of the oldest; one call is one update."""
         self._refuse_overflow(given)
         ring, count = self._allocated(), len(given.priority)
         kept = min(count, self.capacity)
@@ -111,17 +110,17 @@ class Replay:
         """Replay in this update?"""
         return self.size >= self.config.batch and self.updates % self.config.interval == 0
 
-    def draw(self, beta: float) -> Drawn:
+    def sample(self, beta: float) -> Sampled:
         ring = self._allocated()
         chances = torch.rand(self.config.batch, dtype=torch.float64, generator=self.generator)
         places, chance = SAMPLERS[self.config.sampler](ring.priority[: self.size], self.config.alpha, chances)
         weight = (self.size * chance) ** -beta
         age = self.updates - ring.born[places]
         weight = np.where(age <= self.config.max_age, weight / weight.max(), 0.0)
-        return Drawn(places, Rows(*(field[places] for field in ring)), weight, age)
+        return Sampled(places, Rows(*(field[places] for field in ring)), weight, age)
 
     def set_priority(self, places: np.ndarray, surprise: np.ndarray) -> None:
-        """A place drawn twice gets the same number twice."""
+        """A place sampled twice gets the same number twice."""
         self._allocated().priority[places] = np.abs(surprise) + LEAST_PRIORITY
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -148,3 +147,24 @@ class Replay:
             "replay_priority_p50": float(np.quantile(priority, 0.5)) if self.size else 0.0,
             "replay_priority_p99": float(np.quantile(priority, 0.99)) if self.size else 0.0,
         }
+
+
+# --- samplers: places with probability in proportion to priority ** alpha ---------------------------------------------
+
+
+def sample_with_torch(priority: np.ndarray, alpha: float, chances: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Places [M] for chances [M] in [0, 1), and the probability of each."""
+    shares = torch.from_numpy(priority).double().pow_(alpha)
+    sums = shares.cumsum(0)
+    places = torch.searchsorted(sums, chances * sums[-1], right=True).clamp_(max=len(shares) - 1)
+    return places.numpy(), (shares[places] / sums[-1]).numpy()
+
+
+def sample_with_numpy(priority: np.ndarray, alpha: float, chances: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    shares = priority.astype(np.float64) ** alpha
+    sums = np.cumsum(shares)
+    places = np.minimum(np.searchsorted(sums, chances.numpy() * sums[-1], side="right"), len(shares) - 1)
+    return places, shares[places] / sums[-1]
+
+
+SAMPLERS = {"device": sample_with_torch, "numpy": sample_with_numpy}

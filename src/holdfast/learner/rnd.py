@@ -1,7 +1,7 @@
-"""Random network distillation (Burda et al. 2019): a small reward for sights that a predictor does not know yet.
+"""Random network distillation (Burda et al. 2019): a small reward for observations that are new to a predictor.
 
 The error of the predictor is centred and scaled within each rollout. Without centring every further step would pay,
-and the bonus would be one for surviving, not for seeing something new; `Novelty.check` watches for that.
+and the bonus would be one for surviving, not for new observations; `Novelty.check` watches for that.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from torch import nn
 
 from holdfast.learner.batch import Batch
 from holdfast.learner.optim import FlatAdam
+
+WIDTH, EMBED = 128, 64  # of the two networks' hidden layers; numbers they agree on
+LEARNING_RATE = 1e-3  # of the one that learns
+SHARE = 0.25  # of each rollout that it learns from
+CLIP = 2.0  # largest bonus, in standard deviations
 
 HORIZON = 5.0  # deviations
 LARGEST_MEAN, LARGEST_CORRELATION = 0.05, 0.2
@@ -53,7 +58,7 @@ def _network(inputs: int, hidden: int, outputs: int, generator: torch.Generator)
 
 
 class Novelty:
-    """Target, predictor and its optimiser for one role; `columns` are the numbers of a sight that count."""
+    """Target, predictor and its optimiser for one role; `columns` are the numbers of an observation that count."""
 
     def __init__(
         self,
@@ -72,24 +77,24 @@ class Novelty:
         self.fixed = FlatAdam(self.target, 1e-8)  # only for its flat array: the target never learns
         self.optimizer = FlatAdam(self.predictor, 1e-8)
 
-    def sights(self, batch: Batch) -> torch.Tensor:
-        """[T, R, D] as the networks see them: scaled already, no further than the horizon."""
+    def observations(self, batch: Batch) -> torch.Tensor:
+        """[T, R, D] as inputs of the networks: normalised already, clipped to the horizon."""
         return batch.obs.flatten(2)[:, :, self.columns].clamp(-HORIZON, HORIZON)
 
     @torch.no_grad()
-    def errors(self, sights: torch.Tensor) -> torch.Tensor:
+    def errors(self, obs: torch.Tensor) -> torch.Tensor:
         """[T, R] squared differences."""
-        flat = sights.flatten(0, 1)
-        return (self.predictor(flat) - self.target(flat)).pow(2).mean(-1).view(sights.shape[:2])
+        flat = obs.flatten(0, 1)
+        return (self.predictor(flat) - self.target(flat)).pow(2).mean(-1).view(obs.shape[:2])
 
     def pay(self, batch: Batch, generator: torch.Generator) -> NoveltyResult:
-        """Add the bonus to the batch's rewards, then let the predictor learn from a share of the sights."""
+        """Add the bonus to the batch's rewards, then let the predictor learn from a share of the observations."""
         coef, clip, share = self.bonus
-        sights = self.sights(batch)
-        errors = self.errors(sights)
+        obs = self.observations(batch)
+        errors = self.errors(obs)
         bonus = centred(errors, batch.valid, clip)
         batch.reward.add_(bonus, alpha=coef)
-        loss = self.learn(sights[batch.valid], share, generator)
+        loss = self.learn(obs[batch.valid], share, generator)
         valid = bonus[batch.valid]
         return NoveltyResult(
             mean=float(valid.mean()) if len(valid) else 0.0,
@@ -124,10 +129,10 @@ class Novelty:
 
 def centred(errors: torch.Tensor, valid: torch.Tensor, clip: float) -> torch.Tensor:
     """Errors as deviations from their mean, clipped, with mean 0 after clipping too."""
-    seen = errors[valid]
-    if len(seen) < 2 or float(seen.std()) == 0.0:
+    known = errors[valid]
+    if len(known) < 2 or float(known.std()) == 0.0:
         return torch.zeros_like(errors)
-    bonus = ((errors - seen.mean()) / seen.std()).clamp(-clip, clip)
+    bonus = ((errors - known.mean()) / known.std()).clamp(-clip, clip)
     return torch.where(valid, bonus - bonus[valid].mean(), torch.zeros_like(bonus))
 
 

@@ -1,4 +1,4 @@
-"""What changes over a run by plan: learning rate, entropy reward, and how far replay's bias is corrected.
+"""Schedules of a run: learning rate, entropy bonus, and how far replay's bias is corrected.
 
 Everything is counted in iterations, the unit in which it is stepped: an update has one pace from its first gradient
 step to its last. Pure functions of the configuration and the iteration's number.
@@ -15,29 +15,25 @@ LONGEST_WARMUP = 0.2  # of the run: a longer one would have its best rate when t
 
 
 class Pace(NamedTuple):
-    """What the schedules say for one update; whoever adapts them replaces a field."""
+    """Learning rate, entropy bonus and progress of one update; a curriculum that adapts them replaces a field."""
 
     lr: float
     entropy: float
     progress: float  # share of the run that is over
 
 
-def pace(config: LearnerConfig, iteration: int, iterations: int) -> Pace:
-    """The pace of an iteration, counted from 0."""
+def pace(config: LearnerConfig, iteration: int, iterations: int, lr_scale: float = 1.0) -> Pace:
+    """The pace of an iteration, counted from 0; `lr_scale` is a factor on the learning rate."""
     progress = min(1.0, iteration / iterations)
-    lr = config.lr * rate(config.lr_schedule, config.warmup, iteration, iterations, config.lr_restart)
-    return Pace(lr, entropy_reward(config, progress), progress)
-
-
-def entropy_reward(config: LearnerConfig, progress: float) -> float:
-    """On the straight line between its two ends; then it stays."""
-    return between(config.entropy, config.entropy_final, min(1.0, progress / config.entropy_share))
+    lr = config.lr * lr_scale * rate(config.lr_schedule, config.warmup, iteration, iterations, config.lr_restart)
+    entropy = between(config.entropy, config.entropy_final, min(1.0, progress / config.entropy_share))
+    return Pace(lr, entropy, progress)
 
 
 def rate(schedule: str, warmup: int, iteration: int, iterations: int, restart: float = 0.0) -> float:
     """Share of the full learning rate: rises over the warm-up, never from 0, then falls over the rest of the run.
 
-    With a restart it falls once before that share of the run, and from there on is what it would have been without.
+    With a restart it falls to 0 once before that last share of the run, then follows the original schedule.
     """
     if iteration < warmup:
         return (iteration + 1) / warmup

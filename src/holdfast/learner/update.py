@@ -1,28 +1,29 @@
-"""The update: state in, named statistics out. What the losses are is the affair of `ppo.py` or `vtrace.py`; here the
-gradients of minibatches are guarded, gathered, clipped and stepped, and what they did is noted."""
+"""The update: state in, named statistics out. Losses are defined by the lesson of an algorithm (`algorithms.py`); here
+the gradients of its minibatches are checked, accumulated, clipped and stepped."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from pkgutil import resolve_name
 from typing import NamedTuple, Protocol
 
 import torch
 
 from holdfast.kit.errors import NonFinite
+from holdfast.learner.algorithms import ALGORITHMS
 from holdfast.learner.batch import Batch
 from holdfast.learner.learner import Learner
 from holdfast.learner.losses import Loss
-from holdfast.learner.ppo import PpoLesson
 from holdfast.learner.rnd import NoveltyResult
 from holdfast.learner.schedules import Pace
-from holdfast.learner.vtrace import VtraceLesson
 from holdfast.worlds.spaces import Continuous
 
 KL_SLACK = 1.5
 
 
 class Lesson(Protocol):
-    """What there is to learn from one batch."""
+    """What there is to learn from one batch: the losses of an algorithm."""
 
     explained_variance: float
 
@@ -30,25 +31,33 @@ class Lesson(Protocol):
         """One pass: the loss of each minibatch, its gradient waiting in the optimiser."""
 
     def close(self) -> dict[str, float]:
-        """Called after the last step; statistics of the algorithm's own."""
+        """Called after the last step; statistics of this algorithm alone."""
+
+
+@cache
+def lesson_of(algorithm: str) -> Callable[[Learner, Batch], Lesson]:
+    """The class of an algorithm's lessons."""
+    found: Callable[[Learner, Batch], Lesson] = resolve_name(ALGORITHMS[algorithm].lesson)
+    return found
 
 
 class UpdateResult(NamedTuple):
-    """What one update did, averaged over its minibatches; without `mean` when every action of the batch was forced."""
+    """Statistics of one update, averaged over its minibatches; `mean` is None when every action of the batch was
+    forced."""
 
     lr: float
     entropy_coef: float
     epochs: float  # fewer than configured when the KL limit ended them
-    valid_share: float  # agent-steps that were really acted
-    forced_share: float  # agent-steps whose action was not the agent's own
+    valid_share: float  # agent-steps of living agents
+    forced_share: float  # agent-steps whose action the policy did not choose
     mean: Loss | None
     grad_norm: float
     explained_variance: float
-    own: dict[str, float]  # what only this algorithm measures
+    own: dict[str, float]  # statistics of this algorithm alone
 
     def measured(self) -> dict[str, float]:
-        """All statistics by name; what was not measured is absent."""
-        always = {name: getattr(self, name) for name in self._fields[:5]}
+        """All statistics by name, without those that were not measured."""
+        always = dict(zip(self._fields[:5], self[:5], strict=True))
         if self.mean is None:
             return always
         return {
@@ -74,17 +83,17 @@ class Descent:
         self._waiting = 0
 
     def take(self, loss: Loss) -> None:
-        """A minibatch whose gradient lies in the optimiser."""
+        """Take a minibatch whose gradient lies in the optimiser."""
         guard(loss)
-        self.losses.append(torch.stack([value.detach() for value in loss]))
+        self.losses.append(torch.stack(loss).detach())
         self._waiting += 1
         if self.learner.config.grad_accum > 1:
-            self.learner.optimizer.gather(self._waiting)
+            self.learner.optimizer.accumulate(self._waiting)
         if self._waiting == self.learner.config.grad_accum:
             self.step()
 
     def step(self) -> None:
-        """Move by the mean of the gradients gathered since the last move, if there are any."""
+        """Step by the mean of the gradients accumulated since the last step, if there are any."""
         if self._waiting:
             self.norms.append(self.learner.optimizer.step(self.lr, self.learner.config.max_grad_norm))
             self._waiting = 0
@@ -104,7 +113,7 @@ class Descent:
 
 def update(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generator) -> UpdateResult:
     """Learn from one batch; `generator` shuffles it."""
-    lesson: Lesson = PpoLesson(learner, batch) if learner.config.algorithm == "ppo" else VtraceLesson(learner, batch)
+    lesson = lesson_of(learner.config.algorithm)(learner, batch)
     descent, epochs = Descent(learner, pace), 0
     while epochs < learner.config.epochs:
         epochs += 1
@@ -127,7 +136,8 @@ def update(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generato
 
 
 class Learned(NamedTuple):
-    """What learning from one batch did, with what belongs to it: the bonus for new observations, held weights."""
+    """Statistics of learning from one batch: of the update, the bonus for new observations (RND), held weights
+    (EWC)."""
 
     result: UpdateResult | None  # None: a number was not finite, and the weights are as before
     error: str = ""
@@ -135,7 +145,7 @@ class Learned(NamedTuple):
     held: dict[str, float] = {}  # noqa: RUF012 - a tuple's default is never written to
 
     def measured(self, role: str) -> dict[str, float | int]:
-        """All of it by the names of metrics."""
+        """All of them by the names of metrics."""
         found: dict[str, float | int] = {}
         if self.result is not None:
             found |= {f"learner.{role}.{name}": value for name, value in self.result.measured().items()}
@@ -145,7 +155,8 @@ class Learned(NamedTuple):
 
 
 def learn(learner: Learner, batch: Batch, pace: Pace, generator: torch.Generator, is_strict: bool = True) -> Learned:
-    """All that a learner does with a batch. `is_strict`: a number that is not finite ends the run; else it is told."""
+    """Learn from one batch, additions included. A number that is not finite raises if `is_strict`, else it is
+    reported."""
     novelty = None if learner.novelty is None else learner.novelty.pay(batch, generator)
     try:
         result = update(learner, batch, pace, generator)

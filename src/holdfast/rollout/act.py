@@ -1,36 +1,18 @@
-"""Policies at work: what a role's network says about the rows of a world, with its memory carried along."""
+"""Learned policies in a world outside training: actions for all its rows, memory carried along."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 
+from holdfast.learner.batch import as_rows
 from holdfast.learner.learner import Learner
 from holdfast.worlds.api import World
 from holdfast.worlds.spaces import Discrete
 
 
-def as_rows(buffer: np.ndarray) -> torch.Tensor:
-    """[N, A, ...] -> [N*A, ...], the same memory."""
-    return torch.from_numpy(buffer.reshape(-1, *buffer.shape[2:]))
-
-
-def seen(learner: Learner, raw: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
-    """Observations as the policy sees them, written to `out`."""
-    if learner.observations is None:
-        out.copy_(raw)
-    else:
-        learner.observations.scale(raw.flatten(1), out.view(len(out), learner.role.observations.size))
-    return out
-
-
-def seen_copy(learner: Learner, raw: torch.Tensor) -> torch.Tensor:
-    kept = torch.uint8 if learner.role.observations.is_image else torch.float32
-    return seen(learner, raw, torch.empty(raw.shape, dtype=kept))
-
-
 class Tally:
-    """How often each choice was the likeliest one of an agent that was alive, per role with one choice of several."""
+    """How often each action was the greedy one of a living agent, per role with discrete actions."""
 
     def __init__(self) -> None:
         self.counts: dict[str, np.ndarray] = {}
@@ -52,9 +34,9 @@ class PolicyActor:
     ) -> None:
         self.tally = tally
         self.learners = learners
-        self.generator = generator  # None: the likeliest action
+        self.generator = generator  # None: greedy actions
         self.hidden: dict[str, torch.Tensor] = {}
-        self.values: dict[str, float] = {}  # what each role's first agent expects, in units of reward
+        self.values: dict[str, float] = {}  # the value of each role's first agent, in units of reward
 
     @torch.inference_mode()
     def __call__(self, world: World) -> dict[str, np.ndarray]:
@@ -63,7 +45,7 @@ class PolicyActor:
     def _act(self, world: World, name: str, learner: Learner) -> np.ndarray:
         policy, buffers = learner.policy, world.roles[name]
         agents = buffers.alive.shape[1]  # an evaluation may have more agents than training had
-        obs = seen_copy(learner, as_rows(buffers.obs))
+        obs = learner.normalized(as_rows(buffers.obs))
         starts = torch.from_numpy(np.repeat(world.clock.t == 0, agents))
         if name not in self.hidden:
             self.hidden[name] = torch.zeros(len(obs), policy.core_size)
@@ -71,7 +53,7 @@ class PolicyActor:
         self.hidden[name] = output.hidden
         self.values[name] = float(learner.value_in_reward(output.value[:1])[0])
         if self.generator is None:
-            actions = policy.head.likeliest(output.actions, policy.extra)
+            actions = policy.head.greedy(output.actions, policy.extra)
             if self.tally is not None:
                 self.tally.count(name, learner, actions, buffers.alive)
         else:

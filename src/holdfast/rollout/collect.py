@@ -1,4 +1,5 @@
-"""Collect: every lane plays some steps, every role acts in one forward pass, a batch per role is filled in place."""
+"""Collect rollouts: every lane plays some steps, every role acts in one forward pass, a batch per role is filled in
+place."""
 
 from __future__ import annotations
 
@@ -11,12 +12,11 @@ import torch
 
 from holdfast.kit.errors import NonFinite
 from holdfast.kit.timing import Clock
-from holdfast.learner.batch import Batch, array
+from holdfast.learner.batch import Batch, array, as_rows
 from holdfast.learner.learner import Learner
-from holdfast.rollout.act import as_rows, seen, seen_copy
 from holdfast.worlds.api import Episodes, World
 
-Deal = Callable[[World, np.ndarray], None]  # puts what it likes into lanes whose episodes have just begun
+Deal = Callable[[World, np.ndarray], None]  # may load situations into lanes whose episodes have just begun
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Memory:
     starts: dict[str, torch.Tensor]  # [R] bool: the next step is the first of an episode
 
     def restart(self, lanes: np.ndarray, of: int) -> None:
-        """These lanes, out of so many, begin new episodes before the next step."""
+        """These of `of` lanes begin new episodes before the next step."""
         for name, starts in self.starts.items():
             begun = starts.view(of, -1).clone()
             begun[torch.from_numpy(lanes)] = True
@@ -42,12 +42,12 @@ def make_memory(learners: dict[str, Learner], lanes: int) -> Memory:
     )
 
 
-class Cut(NamedTuple):
-    """Rows that were truncated in one step, kept to ask the value network about them all at once."""
+class Truncation(NamedTuple):
+    """Rows that were truncated in one step, kept until the value network is asked about all of them at once."""
 
     t: int
     rows: np.ndarray
-    raw: np.ndarray  # their last sight
+    raw: np.ndarray  # their final observations
     hidden: torch.Tensor
 
 
@@ -61,13 +61,14 @@ class Flags(NamedTuple):
     truncated: np.ndarray
 
 
-def flags_of(batch: Batch, agents: int) -> Flags:
-    return Flags(*(array(getattr(batch, name)).reshape(batch.steps, -1, agents) for name in Flags._fields))
+def flags_of(batch: Batch, lanes: int) -> Flags:
+    fields = batch.reward, batch.valid, batch.forced, batch.terminated, batch.truncated
+    return Flags(*[array(field).reshape(len(field), lanes, -1) for field in fields])
 
 
 @dataclass
 class Rollout:
-    """One call of `collect` under way."""
+    """A call of `collect` in progress."""
 
     world: World
     learners: dict[str, Learner]
@@ -76,31 +77,38 @@ class Rollout:
     generator: torch.Generator
     deal: Deal | None = None
     episodes: list[Episodes] = field(default_factory=list)
-    cuts: dict[str, list[Cut]] = field(default_factory=dict)
+    truncations: dict[str, list[Truncation]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.flags = {name: flags_of(self.batches[name], one.role.agents) for name, one in self.learners.items()}
+        self.flags: dict[str, Flags] = {}
+        for name, batch in self.batches.items():
+            batch.hidden.copy_(self.memory.hidden[name])
+            scale = self.learners[name].observations
+            if scale is not None:
+                batch.scale.copy_(torch.stack([scale.mean32, scale.std32]))
+            self.flags[name] = flags_of(batch, self.world.lanes)
 
     def act(self, t: int) -> dict[str, np.ndarray]:
-        return {name: self._act(name, learner, t) for name, learner in self.learners.items()}
-
-    def _act(self, name: str, learner: Learner, t: int) -> np.ndarray:
-        batch, policy, buffers = self.batches[name], learner.policy, self.world.roles[name]
-        starts = self.memory.starts[name]
-        obs = seen(learner, as_rows(buffers.obs), batch.obs[t])
-        output = learner.ask(obs, self.memory.hidden[name], starts)
-        actions, log_prob = policy.head.sample(output.actions, policy.extra, self.generator)
-        batch.actions[t] = actions
-        batch.log_prob[t] = log_prob
-        batch.value[t] = output.value
-        batch.starts[t] = starts
-        batch.valid[t] = as_rows(buffers.alive)
-        self.memory.hidden[name] = output.hidden
-        chosen: np.ndarray = policy.head.for_world(actions).numpy()
-        return chosen.reshape(self.world.lanes, learner.role.agents, *chosen.shape[1:])
+        """Sample the actions of every role, and write what is known before the step to the batches."""
+        found: dict[str, np.ndarray] = {}
+        for name, learner in self.learners.items():
+            batch, policy, buffers = self.batches[name], learner.policy, self.world.roles[name]
+            starts = self.memory.starts[name]
+            obs = learner.normalized(as_rows(buffers.obs), batch.obs[t])
+            output = learner.ask(obs, self.memory.hidden[name], starts)
+            actions, log_prob = policy.head.sample(output.actions, policy.extra, self.generator)
+            batch.actions[t] = actions
+            batch.log_prob[t] = log_prob
+            batch.value[t] = output.value
+            batch.starts[t] = starts
+            batch.valid[t] = as_rows(buffers.alive)
+            self.memory.hidden[name] = output.hidden
+            chosen = policy.head.for_world(actions).numpy()
+            found[name] = chosen.reshape(self.world.lanes, learner.role.agents, *chosen.shape[1:])
+        return found
 
     def note(self, t: int) -> None:
-        """Write down what the step did."""
+        """Write the results of the step to the batches."""
         terminated, truncated = self.world.terminated, self.world.truncated
         ended = terminated | truncated
         any_ended = bool(ended.any())
@@ -113,11 +121,11 @@ class Rollout:
             valid = flags.valid[t]
             if any_ended:
                 if self.world.lost is not None:
-                    valid[self.world.lost] = False  # nothing is known of what these actions did
+                    valid[self.world.lost] = False  # the result of these actions is unknown
                 alive = np.where(ended[:, None], buffers.final_alive, buffers.alive)
                 np.logical_and(valid, ~alive | terminated[:, None], out=flags.terminated[t])
                 np.logical_and(valid & alive, truncated[:, None], out=flags.truncated[t])
-                self._keep_cut(name, t)
+                self._keep_truncated(name, t)
             else:
                 np.logical_and(valid, ~buffers.alive, out=flags.terminated[t])
                 flags.truncated[t] = False
@@ -125,53 +133,38 @@ class Rollout:
         if any_ended and self.deal is not None:
             self.deal(self.world, np.flatnonzero(ended))
 
-    def _keep_cut(self, name: str, t: int) -> None:
+    def _keep_truncated(self, name: str, t: int) -> None:
         rows = np.flatnonzero(self.flags[name].truncated[t])
         if len(rows):
             final_obs, hidden = self.world.roles[name].final_obs, self.memory.hidden[name]
             raw = final_obs.reshape(-1, *final_obs.shape[2:])[rows]
             kept = hidden[torch.from_numpy(rows)] if hidden.shape[1] else hidden[: len(rows)]
-            self.cuts.setdefault(name, []).append(Cut(t, rows, raw, kept))
+            self.truncations.setdefault(name, []).append(Truncation(t, rows, raw, kept))
 
-    def look_ahead(self) -> None:
-        """Values of what lies beyond the batch: after the last step, and after each cut."""
+    def bootstrap(self) -> None:
+        """Fill in bootstrap values: after the last step and after each truncation."""
         for name, learner in self.learners.items():
             batch = self.batches[name]
             raw = as_rows(self.world.roles[name].obs)
-            output = learner.ask(seen_copy(learner, raw), self.memory.hidden[name], self.memory.starts[name])
+            output = learner.ask(learner.normalized(raw), self.memory.hidden[name], self.memory.starts[name])
             batch.last_value.copy_(learner.value_in_reward(output.value))
             batch.value.copy_(learner.value_in_reward(batch.value))
-            self._fill_bootstrap(learner, batch, self.cuts.get(name, []))
+            self._fill_bootstrap(learner, batch, self.truncations.get(name, []))
 
-    def _fill_bootstrap(self, learner: Learner, batch: Batch, cuts: list[Cut]) -> None:
+    def _fill_bootstrap(self, learner: Learner, batch: Batch, truncations: list[Truncation]) -> None:
         batch.bootstrap.zero_()
-        if not cuts:
+        if not truncations:
             return
-        obs = seen_copy(learner, torch.from_numpy(np.concatenate([cut.raw for cut in cuts])))
-        hidden = torch.cat([cut.hidden for cut in cuts])
+        obs = learner.normalized(torch.from_numpy(np.concatenate([one.raw for one in truncations])))
+        hidden = torch.cat([one.hidden for one in truncations])
         going_on = torch.zeros(len(obs), dtype=torch.bool)
         values = learner.value_in_reward(learner.ask(obs, hidden, going_on).value)
-        steps = np.concatenate([np.full(len(cut.rows), cut.t) for cut in cuts])
-        batch.bootstrap[steps, np.concatenate([cut.rows for cut in cuts])] = values
-
-
-def collect(
-    world: World,
-    learners: dict[str, Learner],
-    batches: dict[str, Batch],
-    memory: Memory,
-    generator: torch.Generator,
-    clock: Clock,
-    deal: Deal | None = None,
-) -> Episodes | None:
-    """Fill the batches and learn the scale of what was seen; the episodes that ended meanwhile, if any did."""
-    episodes = fill(world, learners, batches, memory, generator, clock, deal)
-    learn_observation_scale(learners, batches)
-    return episodes
+        steps = np.concatenate([np.full(len(one.rows), one.t) for one in truncations])
+        batch.bootstrap[steps, np.concatenate([one.rows for one in truncations])] = values
 
 
 @torch.inference_mode()
-def fill(
+def collect(
     world: World,
     actors: dict[str, Learner],
     batches: dict[str, Batch],
@@ -179,17 +172,14 @@ def fill(
     generator: torch.Generator,
     clock: Clock,
     deal: Deal | None = None,
+    learn_scales: bool = True,
 ) -> Episodes | None:
-    """Fill the batches from the world's next steps; changes nothing of those who act.
+    """Fill the batches from the world's next steps; returns the episodes that ended, if any did.
 
-    `deal` may put saved situations into lanes whose next episode has just begun.
+    `deal` may load saved situations into lanes whose next episode has just begun. Nothing of the actors changes but
+    the scales of their observations, and these only with `learn_scales`.
     """
     rollout = Rollout(world, actors, batches, memory, generator, deal)
-    for name, batch in batches.items():
-        batch.hidden.copy_(memory.hidden[name])
-        scale = actors[name].observations
-        if scale is not None:
-            batch.scale.copy_(torch.stack([scale.mean32, scale.std32]))
     for t in range(next(iter(batches.values())).steps):
         with clock("act"):
             actions = rollout.act(t)
@@ -197,16 +187,18 @@ def fill(
             world.step(actions)
         rollout.note(t)
     with clock("act"):
-        rollout.look_ahead()
+        rollout.bootstrap()
     for name, batch in batches.items():
         refuse_non_finite(name, batch, world)
+    if learn_scales:
+        learn_observation_scales(actors, batches)
     return Episodes.joined(rollout.episodes) if rollout.episodes else None
 
 
 def refuse_non_finite(name: str, batch: Batch, world: World) -> None:
     """A NaN from the world must not reach the weights: name the array, step, lane and agent it came from."""
-    looked_at = {"observation": batch.obs, "reward": batch.reward, "value": batch.value}
-    for what, tensor in looked_at.items():
+    checked = {"observation": batch.obs, "reward": batch.reward, "value": batch.value}
+    for what, tensor in checked.items():
         if not tensor.is_floating_point() or bool(torch.isfinite(tensor.sum())):
             continue  # one sum is much cheaper than a test of every number; a finite sum has finite terms
         places = np.argwhere(~np.isfinite(array(tensor)))
@@ -222,8 +214,8 @@ def refuse_non_finite(name: str, batch: Batch, world: World) -> None:
 
 
 @torch.inference_mode()
-def learn_observation_scale(learners: dict[str, Learner], batches: dict[str, Batch]) -> None:
-    """Take the batches into the running scales of observations, which the next rollout will be seen through."""
+def learn_observation_scales(learners: dict[str, Learner], batches: dict[str, Batch]) -> None:
+    """Take the batches into the running scales of observations, which the next rollout is normalised by."""
     for name, learner in learners.items():
         if learner.observations is not None:
-            learner.observations.update_seen(batches[name])
+            learner.observations.update_from(batches[name])

@@ -21,7 +21,7 @@ LONGEST_EPISODE = 1_000_000
 
 
 class Summary(NamedTuple):
-    """One evaluation in a line: the score's mean with its 95 % interval, and its worst episode."""
+    """Mean score of an evaluation with its 95 % interval, and its worst episode."""
 
     mean: float
     low: float
@@ -37,7 +37,7 @@ def evaluation_keys(seed: int, block: int, episodes: int) -> np.ndarray:
 
 
 class Evaluation(NamedTuple):
-    """A world to be judged in, and the seeds to be judged on."""
+    """A world to evaluate in, and the seeds to evaluate on."""
 
     world_name: str
     settings: Any
@@ -46,7 +46,7 @@ class Evaluation(NamedTuple):
     supervisor: Supervisor | None = None  # of worlds in workers
 
     def play(self, make_act: Callable[[World], Act]) -> Episodes:
-        """The episodes of these keys in their order, played by a policy made for the world."""
+        """Play the episodes of these keys, in their order, by a policy made for the world."""
         at_once = WORKER_LANES if is_supervised(self.settings) else LANES_AT_ONCE
         parts = np.array_split(self.keys, -(-len(self.keys) // at_once))
         return Episodes.joined([self._play_part(make_act, keys) for keys in parts])
@@ -63,21 +63,21 @@ class Evaluation(NamedTuple):
 
 
 def play_once(world: World, act: Act, keys: np.ndarray) -> Episodes:
-    """One whole episode in every lane."""
+    """Play one whole episode in every lane."""
     world.reset(keys=keys)
     table = Episodes.joined(play_until(world, act, np.ones(world.lanes, np.bool_), keys))
     return table.take(np.argsort(table["lane"]))
 
 
 def play_until(world: World, act: Act, waiting: np.ndarray, keys: np.ndarray, left: int = 0) -> list[Episodes]:
-    """The episodes that ended until at most so many of the waiting lanes were left; `waiting` says which."""
+    """Episodes that ended until at most `left` of the waiting lanes were left; `waiting` keeps those."""
     tables = []
     for _ in range(LONGEST_EPISODE):
         world.step(act(world))
         ended = (world.terminated | world.truncated) & waiting
         if world.lost is not None and (lost := np.flatnonzero(world.lost & waiting)).size:
             ended[lost] = False
-            world.reset(lost, keys=keys[lost])  # played again: a lost worker says nothing of the policy
+            world.reset(lost, keys=keys[lost])  # played again: a failed worker says nothing about the policy
         if ended.any():
             table = world.finished()
             tables.append(table.take(ended[table["lane"]]))
@@ -102,7 +102,7 @@ def yardstick_names(evaluation: Evaluation) -> list[str]:
 
 
 def play_yardsticks(evaluation: Evaluation) -> dict[str, Episodes]:
-    """The same episodes played by every policy that needs no learning."""
+    """Play the same episodes by every policy that needs no learning."""
 
     def chosen(name: str) -> Callable[[World], Act]:
         return lambda world: world.yardsticks()[name]

@@ -1,5 +1,5 @@
-"""A seat: who collects where. One seat in an ordinary run; in self-play one for every role, with opponents inside its
-world. All that a seat carries from one iteration to the next is part of the run's state."""
+"""A seat: roles that learn in one world. An ordinary run has one seat; self-play has one for every role, with opponents
+inside its world. All that a seat carries from one iteration to the next is part of the run's state."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ from holdfast.kit.soundness import refuse_misfits
 from holdfast.kit.timing import Clock
 from holdfast.learner.batch import Batch, make_batch
 from holdfast.learner.learner import Learner
-from holdfast.rollout.collect import Deal, Memory, make_memory
-from holdfast.rollout.overlap import Ahead, Collector
+from holdfast.rollout.ahead import Ahead, Collector
+from holdfast.rollout.collect import Deal, Memory, collect, make_memory
 from holdfast.worlds.api import Episodes, World
 
 
 @dataclass
 class Seat:
-    """Roles that learn in one world: what they act with, remember and fill."""
+    """A world, the learners that act in it, their recurrent memory and their batches."""
 
     world: World
     learners: dict[str, Learner]
     memory: Memory
     batches: dict[str, Batch]  # what the update learns from: spent when a checkpoint is written, so never saved
-    actions: torch.Generator  # draws actions
+    actions: torch.Generator  # of sampled actions
     ahead: Ahead | None = None  # with a lag: the rollout that is learned from next
     is_counted: bool = True  # its episodes are the run's episodes; not those of an exercise
-    collector: Collector | None = None
+    collector: Collector | None = None  # only with a lag
 
     def open(self, config: RolloutConfig) -> None:
-        self.collector = Collector(self, config)
+        if self.ahead is not None:
+            self.collector = Collector(self, self.ahead, config)
 
-    def collect(self, clock: Clock, deal: Deal | None) -> Episodes | None:
-        """Fill the batches; the episodes that ended meanwhile."""
-        assert self.collector is not None  # opened with the run
-        return self.collector.next(clock, deal)
+    def collect(self, clock: Clock, deal: Deal | None = None) -> Episodes | None:
+        """Fill the batches; returns the episodes that ended."""
+        if self.collector is not None:
+            return self.collector.next(clock, deal)
+        return collect(self.world, self.learners, self.batches, self.memory, self.actions, clock, deal)
 
     def settle(self, clock: Clock) -> None:
         """After the update: wait for a rollout that was begun ahead."""
-        assert self.collector is not None
-        self.collector.settle(clock)
+        if self.collector is not None:
+            self.collector.settle(clock)
 
     def close(self) -> None:
         if self.collector is not None:
@@ -51,7 +53,7 @@ class Seat:
         self.world.close()
 
     def begin_anew(self, world: World) -> None:
-        """Go on in another world, every lane at the start of an episode."""
+        """Continue in another world, every lane at the start of an episode."""
         self.world.close()
         self.world = world
         self.memory = make_memory(self.learners, world.lanes)
@@ -70,7 +72,7 @@ class Seat:
         return hidden | {f"{role}/memory/starts": self.memory.starts[role].numpy() for role in self.learners}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> list[str]:
-        """Become what these arrays were taken from; notes for the user on what could not be exact."""
+        """Restore what `arrays` gave; returns notes for the user on what could not be exact."""
         refuse_misfits("memory", self._memory_arrays(), arrays)
         for role in self.learners:
             self.memory.hidden[role] = torch.from_numpy(np.array(arrays[f"{role}/memory/hidden"]))

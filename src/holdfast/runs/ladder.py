@@ -17,7 +17,6 @@ import torch
 
 from holdfast.config.sections import Config
 from holdfast.learner.batch import make_batch
-from holdfast.learner.choices import as_chosen
 from holdfast.runs.errors import OutOfMemory
 from holdfast.runs.failing import is_out_of_memory
 from holdfast.runs.folder import RunFolder
@@ -96,7 +95,7 @@ def roles_of(config: Config) -> tuple[Role, ...]:
     with supervised(config) as supervisor:
         world = make_world(config.world_name, config.world, 1, seed=0, supervisor=supervisor)
         try:
-            return tuple(as_chosen(role, config.policy) for role in world.spec.roles)
+            return tuple(role.discretized(config.policy.grid) for role in world.spec.roles)
         finally:
             world.close()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.config.sections import MetricsConfig
+from holdfast.curriculum.contract import Tell
 from holdfast.kit.closing import close_all
 from holdfast.kit.disk import writing
 from holdfast.kit.errors import HoldfastError
@@ -26,11 +27,11 @@ from holdfast.runs.slow_steps import SlowSteps
 from holdfast.runs.streams import Rotation, Stream, open_inside
 from holdfast.runs.traces import traces_folder, write_trace
 
+SLOW_STEPS, SLOW_WINDOW_S = 5, 120.0  # so many slow steps within this time leave a trace of all stacks
+
 TICK_S = 0.5
 STEP = "world"  # the clock's name for a step of all lanes
 HELD = "held.log"
-
-Tell = Callable[..., None]  # event(kind, **facts)
 
 
 class Monitor:
@@ -39,7 +40,7 @@ class Monitor:
     def __init__(self, folder: Path, config: MetricsConfig, pulse: Pulse, clock: Clock, event: Tell) -> None:
         self.folder, self.config, self.pulse, self.clock, self.event = folder, config, pulse, clock, event
         self.heart = Heart(config.heartbeat_s, config.stall_s)
-        self.slow = SlowSteps(config.slow_step_s, config.slow_step_count, config.slow_step_window_s)
+        self.slow = SlowSteps(config.slow_step_s, SLOW_STEPS, SLOW_WINDOW_S)
         self.resources = Resources(folder)
         self.caught_since = 0.0  # beginning of the step whose trace was taken while it lasted
         rotation = Rotation(int(config.rotate_mb * 1e6), config.rotate_keep)
@@ -129,7 +130,7 @@ class Monitor:
         caught = abs(self.caught_since - (self.clock.changed - duration_s)) < 1e-6
         self.event("slow step", step_s=round(duration_s, 3), limit_s=round(self.slow.threshold_s, 3))
         if self.slow.note(time.perf_counter()) and not caught:
-            self._trace("slow_step", f"{self.config.slow_step_count} slow steps, the last of {duration_s:.1f} s")
+            self._trace("slow_step", f"{SLOW_STEPS} slow steps, the last of {duration_s:.1f} s")
 
     # --- a timer for the case that this thread cannot run ------------------------------------------------------------
 

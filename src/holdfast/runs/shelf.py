@@ -22,6 +22,7 @@ from holdfast.kit.errors import CheckpointError
 from holdfast.learner.learner import Learner
 from holdfast.runs.supervised import supervised
 from holdfast.state import below, fresh_learners
+from holdfast.worlds.plugins import folders
 from holdfast.worlds.registry import light, make_world
 
 ENDING = ".safetensors"
@@ -39,13 +40,12 @@ class Shelved(NamedTuple):
 
 
 def shelves() -> list[Path]:
-    """Folders of policies that came with the sources."""
-    results = Path(__file__).resolve().parents[3] / "benchmarks" / "results"
-    return [folder for folder in (results / "mario_levels",) if folder.is_dir()]
+    """Folders of policies that came with games."""
+    return folders("policies")
 
 
 def on_shelf(name: str) -> Path | None:
-    """The file of a policy that came with the sources, if there is one of that name."""
+    """The file of a policy that came with a game, if there is one of that name."""
     found = [folder / f"{name}{ENDING}" for folder in shelves() if "/" not in name]
     return next((path for path in found if path.is_file()), None)
 

@@ -15,8 +15,8 @@ import torch
 
 from holdfast.kit.errors import CheckpointError
 from holdfast.kit.soundness import refuse_outside
+from holdfast.learner.batch import as_rows
 from holdfast.learner.learner import Learner
-from holdfast.rollout.act import as_rows
 from holdfast.selfplay.stack import Deal, Stack
 from holdfast.worlds.api import World, random_policy
 
@@ -178,7 +178,7 @@ class Cast:
         if self.sampled:
             chosen, _ = head.sample(answer.actions, answer.extra, generator)
         else:
-            chosen = head.likeliest(answer.actions, answer.extra)
+            chosen = head.greedy(answer.actions, answer.extra)
         flat: np.ndarray = head.for_world(chosen).numpy()
         if asked is not None:
             whole = np.zeros((len(obs), *flat.shape[1:]), flat.dtype)

@@ -24,7 +24,7 @@ from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.worlds.api import WorldSpec
 
 FROZEN = Player("newest", "frozen")
-Tell = Callable[[str, Gain], None]
+TellGain = Callable[[str, Gain], None]
 
 
 def forgotten(found: Found) -> None:
@@ -60,7 +60,7 @@ def case_of(config: Config, spec: WorldSpec, book: Book, arrays: Arrays, steps: 
 
 
 def certify(
-    case: Case, roles: tuple[int, ...] = (FIRST, SECOND), power: bool = False, tell: Tell = lambda who, gain: None
+    case: Case, roles: tuple[int, ...] = (FIRST, SECOND), power: bool = False, tell: TellGain = lambda who, gain: None
 ) -> dict[str, Any]:
     """Everything about the test as plain values; `verdict` is passed, failed or inconclusive."""
     won, duels = play_pair(case)
@@ -91,7 +91,7 @@ def play_pair(case: Case) -> tuple[int, int]:
     return measure(setting, Contender(CHALLENGER, case.pair[FIRST]), case.config.response.duels)
 
 
-def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: Tell) -> dict[str, Any]:
+def _side(case: Case, role: int, now: tuple[int, int], power: bool, tell: TellGain) -> dict[str, Any]:
     rival = Contender(FROZEN, case.pair[other(role)])
     setting = Setting(case.config, case.ladder, case.level, role, rival, heed=case.heed)
     steps, name = case.budget(role), case.ladder.spec.roles[role].name

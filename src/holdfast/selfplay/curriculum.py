@@ -7,7 +7,6 @@ they are put together.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +73,7 @@ class SelfPlay(Curriculum):
         self.conditions = ["well", "well"]  # of both roles, when they last learned
         self.stage = ""
 
-    def tell(self, kind: str, **facts: object) -> None:
+    def tell(self, kind: str, /, **facts: object) -> None:
         (self.run.decision if kind in TOLD else self.run.event)(kind, **facts)
 
     def begin(self, run: Run, is_new: bool) -> list[str]:
@@ -111,8 +110,7 @@ class SelfPlay(Curriculum):
             scale *= config.duel.evader_lr
         settings = config.learner if book.finish_at is None else pointed(config)
         start, end = span(config, book)
-        settings = dataclasses.replace(settings, lr=settings.lr * scale)
-        return pace(settings, self.pair.scheduled - start, end - start)
+        return pace(settings, self.pair.scheduled - start, end - start, scale)
 
     # --- observe -----------------------------------------------------------------------------------------------------
 

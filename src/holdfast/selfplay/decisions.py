@@ -20,6 +20,7 @@ from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
 
+IMPORTANCE_SAMPLES = 1024  # observations that the importance of weights is measured on
 MILESTONES = 8  # kept per role
 RIVALS = 3  # milestones of the first role that a warm start is judged against
 CANDIDATE_STREAK = 2
@@ -155,7 +156,7 @@ def take_importance(pair: Pair, number: int, clock: Clock) -> None:
         return  # the role has not played yet
     arena.collect(clock, None)
     arena.take_outcomes()
-    batch, wanted = arena.batch, pair.config.ewc.samples
+    batch, wanted = arena.batch, IMPORTANCE_SAMPLES
     generator = torch_generator(pair.config.run.seed, IMPORTANCE + 1000 * pair.counts.iteration)
     if learner.policy.core is not None:  # only at the first step is a row's memory known
         rows = batch.valid[0].nonzero()[:wanted, 0]

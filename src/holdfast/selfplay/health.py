@@ -6,18 +6,18 @@ fill the window goes on with the one before.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from holdfast.kit.intervals import wilson
 from holdfast.selfplay.settings import HealthConfig
 
+LOG_STD_FLOOR = -2.0  # logarithm of the least standard deviation of actions
+
 WAS_WELL = 0.10  # a role that won more often than this has something to lose
 FELL_BY = 0.2
 STUCK_SHARE = 0.2  # of a turn
 FLOOR_CHECKS = 5
-ENTROPY_OF_UNIT_NORMAL = 0.5 * math.log(2.0 * math.pi * math.e)
 
 Condition = Literal["well", "defeated", "fallen", "narrow", "broken", "stuck", "dominates"]
 
@@ -83,7 +83,7 @@ def diagnose(settings: HealthConfig, pulse: Pulse, sign: Sign) -> Diagnosis:
 
 
 def _at_floor(settings: HealthConfig, sign: Sign) -> bool:
-    return bool(sign.log_std) and all(value <= settings.log_std_floor + 1e-6 for value in sign.log_std)
+    return bool(sign.log_std) and all(value <= LOG_STD_FLOOR + 1e-6 for value in sign.log_std)
 
 
 def _condition(settings: HealthConfig, pulse: Pulse, sign: Sign, high: float) -> tuple[Condition, str]:

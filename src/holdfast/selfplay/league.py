@@ -14,6 +14,9 @@ import numpy as np
 from holdfast.kit.rng import derive, uniform
 from holdfast.selfplay.settings import LeagueConfig
 
+HALF_LIFE = 200.0  # episodes after which a result counts half
+HARDNESS = 2.0  # exponent of the chance to be met, for league.draw = hard
+
 RESERVOIR_STREAM, DRAW_STREAM = 1, 2
 
 
@@ -28,7 +31,7 @@ class Member:
     met: int = 0  # duels in all
     challenger: bool = False  # has a place of its own
 
-    def add(self, wins: int, duels: int, half_life: float) -> None:
+    def add(self, wins: int, duels: int, half_life: float = HALF_LIFE) -> None:
         fade = 0.5 ** (duels / half_life)
         self.wins, self.duels, self.met = self.wins * fade + wins, self.duels * fade + duels, self.met + duels
 
@@ -87,7 +90,7 @@ class Pool:
         if kind == "uniform":
             raw = np.ones(len(rates))
         else:
-            raw = (1.0 - rates) ** settings.power if kind == "hard" else rates * (1.0 - rates)
+            raw = (1.0 - rates) ** HARDNESS if kind == "hard" else rates * (1.0 - rates)
         return raw / raw.sum()
 
     def draw(self, settings: LeagueConfig, draw: str | None = None) -> list[Member]:

@@ -14,6 +14,9 @@ from holdfast.kit.errors import ConfigError
 from holdfast.selfplay.sequential import Evidence, Question
 from holdfast.selfplay.settings import LevelsConfig
 
+OBSTACLES_FROM = 8.0  # m, largest starting distance of smooth levels from which there are obstacles
+REGRESS_FLOOR, REGRESS_PATIENCE = 0.02, 3  # win rate of the second role, and evaluations in a row below it
+
 NEAREST = 2.0  # metres between the two at the start of a duel
 FAR_SHARE, MIDDLE_SHARE = 0.8, 0.4  # of the arena's diagonal, and of that
 DISCRETE = (
@@ -65,7 +68,7 @@ def _smooth(settings: LevelsConfig, cap: float) -> tuple[Level, ...]:
     top = max(0, math.ceil(round((last - settings.start_max) / settings.increment, 9)))
     farthest = [min(settings.start_max + settings.increment * index, last) for index in range(top + 1)]
     return tuple(
-        Level(index, NEAREST, far, settings.obstacles if far >= settings.obstacles_from else settings.min_obstacles)
+        Level(index, NEAREST, far, settings.obstacles if far >= OBSTACLES_FROM else 0)
         for index, far in enumerate(farthest)
     )
 
@@ -96,7 +99,7 @@ class LevelDecision(NamedTuple):
 
 def questions(settings: LevelsConfig) -> list[Question]:
     """What an evaluation at a level must answer; rates are of the first role."""
-    asked = [Question(LOST, "above", 1.0 - settings.regress_floor)]
+    asked = [Question(LOST, "above", 1.0 - REGRESS_FLOOR)]
     if settings.advance == "capture":
         asked.append(Question("first role wins", "above", settings.capture_threshold))
         if settings.min_escape > 0.0:
@@ -117,14 +120,14 @@ def decide_level(
     standing.panels = [*standing.panels, panel][-4:]
     standing.lost = standing.lost + 1 if answers[LOST].verdict == "yes" else 0
     evidence = tuple(answers.values())
-    if standing.lost >= settings.regress_patience and standing.level > 0:
+    if standing.lost >= REGRESS_PATIENCE and standing.level > 0:
         return LevelDecision("regress", f"the second role lost {standing.lost} evaluations in a row", evidence)
     passed, because = _passed(settings, standing, answers)
     standing.passed = standing.passed + 1 if passed else 0
     wanted = 1 if settings.advance == "capture" else settings.consecutive
     if standing.level >= top:
         return LevelDecision("hold", "the top level", evidence)
-    if standing.passed >= wanted and standing.evaluations >= settings.min_evaluations:
+    if standing.passed >= wanted:
         return LevelDecision("advance", because, evidence)
     held = f"{because}; {standing.passed} of {wanted} in a row, {standing.evaluations} evaluations at this level"
     return LevelDecision("hold", held, evidence)

@@ -15,14 +15,14 @@ import torch
 
 from holdfast.config.sections import Config
 from holdfast.kit.rng import derive
-from holdfast.learner.learner import Learner
+from holdfast.learner.learner import Learner, torch_threads
 from holdfast.rollout.seat import below
 from holdfast.selfplay.arena import Arena, make_arena
 from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
 from holdfast.selfplay.league import make_pool
 from holdfast.selfplay.role_learner import make_role_learner, spare_maker
-from holdfast.selfplay.rollback import Entry
+from holdfast.selfplay.rollback import RING, Entry
 from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.selfplay.schedule import in_schedule, round_length
 from holdfast.selfplay.vault import Vault
@@ -86,7 +86,7 @@ class Pair:
         side_book = self.book.sides[number]
         name = self.vault.freeze(self.learners[number])
         entry = Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start)
-        side_book.ring.push(entry, self.config.health.ring)
+        side_book.ring.push(entry, RING)
 
     # --- what the curriculum remembers -------------------------------------------------------------------------------
 
@@ -141,6 +141,7 @@ def initial_pair(config: Config) -> Pair:
     roles = worlds[0].spec.roles
     weights = torch_generator(seed, WEIGHTS)
     learners = {roles[n].name: make_role_learner(config, roles[n], n, weights) for n in (FIRST, SECOND)}
+    torch.set_num_threads(torch_threads(learners, config.rollout.steps, threads))
     generators = {
         "actions": torch_generator(seed, ACTIONS),
         "shuffle": torch_generator(seed, SHUFFLE),

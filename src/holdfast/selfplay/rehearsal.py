@@ -15,7 +15,7 @@ from holdfast.run import Run
 from holdfast.runs.rehearse import Company
 from holdfast.selfplay.ending import finish_is_due
 from holdfast.selfplay.judging import Judgement, questions_of
-from holdfast.selfplay.levels import DISCRETE
+from holdfast.selfplay.levels import DISCRETE, REGRESS_PATIENCE
 from holdfast.selfplay.pair import exercised
 from holdfast.selfplay.pair_judge import PairJudge, Rules, passed
 from holdfast.selfplay.rehearsal_features import WARMUP_TURN, duel_features
@@ -54,7 +54,6 @@ def shrink(whole: Config, mini: Config) -> Config:
         finish_share=FINISH / _end(mini) if mini.duel.finish_share > 0.0 else 0.0,
         finish_until=ENOUGH if mini.duel.finish_until > 0.0 else 0.0,
         force_switch_every=min(mini.duel.force_switch_every, 2 * rollout),
-        force_first_switch=min(mini.duel.force_first_switch, rollout),
     )
     health = replace(mini.health, window=WINDOW, ring_every=1, cooldown=0)
     return replace(
@@ -64,7 +63,6 @@ def shrink(whole: Config, mini: Config) -> Config:
         levels=_two_levels(mini.levels),
         duel=duel,
         health=health,
-        ewc=replace(mini.ewc, samples=min(mini.ewc.samples, 32)),
         league=_often(mini.league),
         response=_tested_once_more(mini, rollout),
         run=replace(mini.run, iterations=_end(mini)),
@@ -94,9 +92,9 @@ def _two_levels(levels: LevelsConfig) -> LevelsConfig:
 def _phases(config: Config) -> tuple[int, int, int]:
     """Iterations at which the role falls ill, until which evaluations ask to advance, and until which to go down."""
     sick = len(exercised(config)) + 1
-    needed = max(config.levels.consecutive, config.levels.min_evaluations) + 2  # a plateau needs three and its streak
+    needed = config.levels.consecutive + 2  # a plateau needs three and its streak
     up = sick + needed + 1
-    return sick, up, up + config.levels.regress_patience + 2
+    return sick, up, up + REGRESS_PATIENCE + 2
 
 
 def _end(config: Config) -> int:

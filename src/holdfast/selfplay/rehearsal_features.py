@@ -12,9 +12,9 @@ from holdfast.runs.checkpoint import load
 from holdfast.runs.folder import RunFolder
 from holdfast.runs.metrics import read_lines
 from holdfast.runs.rehearse import Feature
-from holdfast.selfplay.arena import below
 from holdfast.selfplay.schedule import planned_finish, together_again
 from holdfast.selfplay.vault import content_hash
+from holdfast.state import below
 
 WARMUP_TURN = 5  # rollouts of a whole turn, of which a warming one has a fifth
 Rows = list[dict[str, Any]]

@@ -25,6 +25,7 @@ from holdfast.rollout.evaluate import evaluation_keys
 from holdfast.selfplay.arena import Arena, make_arena
 from holdfast.selfplay.blindness import Blind, blind_world
 from holdfast.selfplay.cast import Player
+from holdfast.selfplay.health import LOG_STD_FLOOR
 from holdfast.selfplay.judging import make_ground
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.matches import Arrays, Contender, play_matches, wins_of_first
@@ -85,7 +86,7 @@ def respond(
     Once it is beyond `setting.enough` by more than chance, it stops.
     """
     arena = _make_arena(setting, start, seed)
-    config, per_rollout = setting.config, arena.batch.steps * arena.batch.rows
+    per_rollout = arena.batch.steps * arena.batch.rows
     budget = max(1, -(-steps // per_rollout))
     actions, shuffle, clock = torch_generator(seed, ACTIONS), torch_generator(seed, SHUFFLE), Clock()
     every = max(1, budget // LOOKS)
@@ -102,7 +103,7 @@ def respond(
             update(arena.learner, arena.batch, now, shuffle)
             if arena.learner.policy.extra.numel():
                 with torch.no_grad():
-                    arena.learner.policy.extra.clamp_(min=config.health.log_std_floor)
+                    arena.learner.policy.extra.clamp_(min=LOG_STD_FLOOR)
             done += 1
             if done % every == 0:
                 history.append(_look(setting, arena.learner, done * per_rollout))

@@ -10,7 +10,8 @@ import torch
 from holdfast.config.sections import Config
 from holdfast.learner.ewc import Anchor
 from holdfast.learner.learner import Learner
-from holdfast.learner.rnd import Bonus, Novelty
+from holdfast.learner.rnd import CLIP, EMBED, LEARNING_RATE, SHARE, WIDTH, Bonus, Novelty
+from holdfast.selfplay.health import LOG_STD_FLOOR
 from holdfast.state import torch_generator
 from holdfast.worlds.api import Role
 from holdfast.worlds.spaces import HISTORY
@@ -21,14 +22,13 @@ NOVELTY, SPARE = 12, 14  # purposes of torch generators
 def make_role_learner(config: Config, role: Role, number: int, generator: torch.Generator) -> Learner:
     """`number`: 0 for the first role, 1 for the second."""
     learner = Learner(role, config.policy, config.learner, generator, config.rollout.threads)
-    learner.log_std_floor = config.health.log_std_floor
+    learner.log_std_floor = LOG_STD_FLOOR
     if config.ewc.strength > 0.0 and has_role(config.ewc.roles, number):
         learner.anchor = Anchor(learner, config.ewc.strength, config.ewc.keep == "online")
     if config.rnd.coef > 0.0 and has_role(config.rnd.roles, number):
         seed = torch_generator(config.run.seed, NOVELTY + 100 * number)
-        rnd, size = config.rnd, role.observations.size
-        bonus = Bonus(rnd.coef, rnd.clip, rnd.share)
-        learner.novelty = Novelty(newest_columns(role), size, rnd.hidden, rnd.embed, rnd.lr, seed, bonus)
+        size, bonus = role.observations.size, Bonus(config.rnd.coef, CLIP, SHARE)
+        learner.novelty = Novelty(newest_columns(role), size, WIDTH, EMBED, LEARNING_RATE, seed, bonus)
     return learner
 
 

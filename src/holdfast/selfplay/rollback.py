@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 
 from holdfast.selfplay.settings import HealthConfig
 
+RING = 15  # states of each role kept to go back to
+BACK = 3  # how far to go back when none of them was healthy
+MOST_PER_TURN = 3  # rollbacks
+
 HEALTHY_LOW, HEALTHY_HIGH = 0.10, 0.90
 
 
@@ -61,7 +65,7 @@ def target(ring: Ring, settings: HealthConfig, earlier_in_turn: int) -> Entry:
     healthy = [entry for entry in entries if entry.is_healthy]
     if healthy:
         return healthy[-1]
-    return entries[-min(settings.back, len(entries))]
+    return entries[-min(BACK, len(entries))]
 
 
 @dataclass
@@ -90,7 +94,7 @@ def escalate(settings: HealthConfig, tally: Tally, steps_since_last: int) -> Mea
     none = Measure(False, False, False, False, False, "")
     if tally.in_turn > 0 and steps_since_last < settings.cooldown:
         return none._replace(because=f"{steps_since_last} of {settings.cooldown} steps of cooldown are over")
-    if tally.in_turn >= settings.max_per_turn:
+    if tally.in_turn >= MOST_PER_TURN:
         return none._replace(because=f"{tally.in_turn} times in this turn is the most allowed")
     number = tally.since_healthy + 1
     if tally.in_run >= settings.max_per_run or number >= 5:

@@ -104,10 +104,7 @@ def forced_switch_is_due(settings: DuelConfig, rota: Rota, steps: int) -> bool:
     """Has the one role of alternate_freeze learned as long as it may?"""
     if not settings.alternate_freeze or _is_free(settings, steps):
         return False
-    limit = settings.force_switch_every
-    if rota.switches == 0 and settings.force_first_switch:
-        limit = settings.force_first_switch
-    return 0 < limit <= steps - rota.switched_at
+    return 0 < settings.force_switch_every <= steps - rota.switched_at
 
 
 def switch_frozen(rota: Rota, steps: int) -> None:

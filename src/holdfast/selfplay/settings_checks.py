@@ -44,19 +44,18 @@ NEEDS: tuple[tuple[tuple[str, ...], Reader, str], ...] = (
         "levels.kind other than none",
     ),
     (
-        ("league.keep", "league.offer_every", "league.active", "league.draw", "league.power", "league.half_life"),
+        ("league.keep", "league.offer_every", "league.active", "league.draw"),
         lambda c: c.league.size > 0,
         "league.size above 0",
     ),
-    (("ewc.samples", "ewc.keep", "ewc.roles"), lambda c: c.ewc.strength > 0, "ewc.strength above 0"),
+    (("ewc.keep", "ewc.roles"), lambda c: c.ewc.strength > 0, "ewc.strength above 0"),
+    (("health.collapse_streak",), lambda c: c.health.collapse_threshold > 0, "health.collapse_threshold above 0"),
     (("ewc.strength",), lambda c: c.levels.kind != "none", "levels: weights are held when a level is left"),
     (
-        ("rnd.embed", "rnd.hidden", "rnd.lr", "rnd.share", "rnd.clip", "rnd.roles"),
+        ("rnd.roles",),
         lambda c: c.rnd.coef > 0,
         "rnd.coef above 0",
     ),
-    (("health.collapse_streak",), lambda c: c.health.collapse_threshold > 0, "health.collapse_threshold above 0"),
-    (("levels.min_obstacles",), lambda c: c.levels.kind == "smooth", "levels.kind = smooth"),
 )
 
 

@@ -17,11 +17,10 @@ import torch
 from holdfast.kit.aligned import aligned
 from holdfast.kit.compiled import announced, use_threads
 from holdfast.learner.batch import array
-from holdfast.learner.fused import Fused
-from holdfast.learner.fused_kernels import TILE, transpose_weights
+from holdfast.learner.engines.fused_kernels import transpose_weights
+from holdfast.learner.engines.layout import TILE
 from holdfast.learner.learner import Learner
 from holdfast.learner.normalize import EPSILON
-from holdfast.rollout.act import seen_copy
 from holdfast.selfplay import stack_kernels
 from holdfast.selfplay.vault import put_into
 
@@ -53,7 +52,7 @@ class Stack:
         self.make = make
         self.template = template = make()
         self.policy = template.policy
-        simple = self.policy.core is None and self.policy.looker is None
+        simple = self.policy.core is None and self.policy.parts is None
         self.is_plain = simple and not template.role.observations.is_image
         self.forwards = 0  # batched passes so far
         self.extra = torch.zeros(size, self.policy.head.extra)
@@ -61,8 +60,9 @@ class Stack:
             self.learners: dict[int, Learner] = {}
             return
         self.shelf: Shelf | None = None
-        if isinstance(template.engine, Fused):
-            self._make_shelf(template.engine, size)
+        self.tower = template.engine.tower
+        if self.tower is not None:
+            self._make_shelf(size)
             return
         self.places = {name: (start, end) for name, start, end in template.optimizer.names}
         names = [f"body.layers.{index}" for index in range(len(self.policy.body.layers))]
@@ -72,7 +72,7 @@ class Stack:
         self.mean = torch.zeros(size, 1, template.role.observations.acting)
         self.inverse = torch.ones_like(self.mean)
 
-    def _make_shelf(self, fused: Fused, size: int) -> None:
+    def _make_shelf(self, size: int) -> None:
         numbers, sight = len(self.template.optimizer.parameters), self.template.role.observations.size
         self.shelf = Shelf(
             np.zeros((size, numbers), np.float32),
@@ -111,9 +111,9 @@ class Stack:
             self.inverse[place, 0] = 1.0 / (variance + EPSILON).sqrt().float()
 
     def _put_on_shelf(self, shelf: Shelf, place: int, flat: np.ndarray, arrays: Mapping[str, np.ndarray]) -> None:
-        assert isinstance(self.template.engine, Fused)
+        assert self.tower is not None
         shelf.parameters[place] = flat
-        transpose_weights(flat, self.template.engine.policy, shelf.turned[place])
+        transpose_weights(flat, self.tower.tower, shelf.turned[place])
         if "observations/mean" in arrays:
             shelf.mean[place] = arrays["observations/mean"]
             shelf.inverse[place] = 1.0 / np.sqrt(arrays["observations/variance"] + EPSILON)
@@ -156,12 +156,11 @@ class Deal:
     def _cut_for_kernel(self) -> None:
         used, counts = np.unique(self.places, return_counts=True)
         sizes = [min(TILE, count - start) for count in counts.tolist() for start in range(0, count, TILE)]
-        fused = self.stack.template.engine
-        assert isinstance(fused, Fused)
+        assert self.stack.tower is not None
         self.order = np.argsort(self.places, kind="stable")
         self.ends = np.cumsum([0, *sizes], dtype=np.int64)
         self.block_places = np.repeat(used.astype(np.int64), -(-counts // TILE))
-        self.scratch = aligned((len(sizes), fused.scratch.shape[1]), np.float32)
+        self.scratch = aligned((len(sizes), self.stack.tower.room), np.float32)
 
     def ask(self, raw: Tensor, hidden: Tensor, starts: Tensor) -> Answer:
         """Observations [B, ...] as the world gives them."""
@@ -182,12 +181,12 @@ class Deal:
         return Answer(x.flatten(0, 1).index_select(0, self.where), self.extra, hidden)
 
     def _by_kernel(self, shelf: Shelf, raw: Tensor) -> Tensor:
-        fused = self.stack.template.engine
-        assert isinstance(fused, Fused)
-        logits = torch.empty(len(raw), fused.outputs)
-        use_threads(fused.threads)
+        assert self.stack.tower is not None
+        tower, horizon, threads, _ = self.stack.tower
+        logits = torch.empty(len(raw), self.stack.policy.head.outputs)
+        use_threads(threads)
         cut = (self.order, self.ends, self.block_places)
-        stack_kernels.answer(shelf, fused.policy, array(raw), *cut, fused.horizon, self.scratch, array(logits))
+        stack_kernels.answer(shelf, tower, array(raw), *cut, horizon, self.scratch, array(logits))
         return logits
 
     def _one_by_one(self, raw: Tensor, hidden: Tensor, starts: Tensor) -> Answer:
@@ -196,7 +195,7 @@ class Deal:
         remembered = hidden.clone()
         for place in np.unique(self.places):
             learner, rows = self.stack.learners[int(place)], torch.from_numpy(np.flatnonzero(self.places == place))
-            output = learner.ask(seen_copy(learner, raw[rows]), hidden[rows], starts[rows])
+            output = learner.ask(learner.normalized(raw[rows]), hidden[rows], starts[rows])
             said[rows] = output.actions
             remembered[rows] = output.hidden
         return Answer(said, self.extra, remembered)

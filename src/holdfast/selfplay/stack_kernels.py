@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.kit.compiled import contracted, contracted_parallel, prange
-from holdfast.learner.fused_kernels import TILE, block, forward_tile
+from holdfast.learner.engines.fused_kernels import block, forward_tile
+from holdfast.learner.engines.layout import TILE
 
 
 @contracted

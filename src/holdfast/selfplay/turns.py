@@ -172,5 +172,5 @@ def note_outcomes(pair: Pair, number: int) -> dict[str, float]:
         member = pool.member(player.name) if player is not None else None
         mine = outcome.place == place
         if member is not None:
-            member.add(int(outcome.won[mine].sum()), int(mine.sum()), pair.config.league.half_life)
+            member.add(int(outcome.won[mine].sum()), int(mine.sum()))
     return {"won": float(outcome.won.mean()), "mixed": float(outcome.mixed.mean())}

@@ -13,8 +13,7 @@ from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import Deck, check_deck, distinct_items, read_deck
 from holdfast.kit.errors import ConfigError
 from holdfast.worlds.api import World
-from holdfast.worlds.ours import OURS
-from holdfast.worlds.registry import game_of, make_world, own_game, world_class
+from holdfast.worlds.registry import game_of, make_world, own_game, world_class, world_names
 
 BAR = 32
 
@@ -49,7 +48,7 @@ def _world_of(deck: Deck, lanes: int | None = None) -> World | None:
     """The world a full deck's situations were saved in; None for a light deck."""
     if deck.situations is None:
         return None
-    if deck.world not in OURS:
+    if deck.world not in world_names():
         raise DeckError(f"deck {deck.path} is of world {deck.world}, which this Holdfast does not have")
     try:
         settings = world_class(deck.world).Settings(**deck.settings)

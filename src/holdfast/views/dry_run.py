@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from holdfast.config.sections import Config, to_json
+from holdfast.config.catalogue import as_typed
+from holdfast.config.checks import acting, check_against_world
+from holdfast.config.sections import Config, options_known, to_json
 from holdfast.learner.batch import make_batch
-from holdfast.learner.choices import as_chosen
 from holdfast.learner.policy import Policy
 from holdfast.runs.supervised import supervised
 from holdfast.selfplay.schedule import mending_length, round_length
 from holdfast.state import WEIGHTS, torch_generator
 from holdfast.worlds.api import WorldSpec
-from holdfast.worlds.registry import light, make_world
+from holdfast.worlds.registry import known_spec, light, make_world
+
+WIDTH = 110
 
 
 def spec_of(config: Config) -> WorldSpec:
@@ -24,10 +27,20 @@ def spec_of(config: Config) -> WorldSpec:
     return world.spec
 
 
+def checked_spec(config: Config, explicit: frozenset[str]) -> WorldSpec:
+    """The world's spec once all options fit it; what can be refused before kernels are compiled is."""
+    known = known_spec(config)
+    if known is not None:
+        check_against_world(config, explicit, known)
+    spec = spec_of(config)
+    check_against_world(config, explicit, spec)
+    return spec
+
+
 def facts(config: Config, spec: WorldSpec) -> dict[str, Any]:
     lanes, steps, iterations = config.rollout.lanes, config.rollout.steps, config.run.iterations
     roles: dict[str, Any] = {}
-    for role in (as_chosen(role, config.policy) for role in spec.roles):
+    for role in (role.discretized(config.policy.grid) for role in spec.roles):
         policy = Policy(role, config.policy, torch_generator(config.run.seed, WEIGHTS))
         batch = make_batch(role, 1, steps, policy.core_size)
         per_lane = sum(tensor.numel() * tensor.element_size() for tensor in batch)
@@ -62,15 +75,11 @@ def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
     if as_json:
         print(json.dumps(content))
         return 0
-    for section, values in content["config"].items():
-        if isinstance(values, dict):
-            print(f"[{section}]")
-            for key, value in values.items():
-                print(f"  {key} = {value}")
+    print(f"world {config.world_name}; options that act here (* differs from the default):")
+    for section, options in _acting(config, spec).items():
+        print(_wrapped(f"{section:<11}", options))
     for name, role in content["roles"].items():
-        print(f"role {name}")
-        for key, value in role.items():
-            print(f"  {key.replace('_', ' ')}: {value}")
+        print(_wrapped(f"role {name}: ", [f"{key.replace('_', ' ')} {value}" for key, value in role.items()]))
     print(f"agent-steps in all: at most {content['agent_steps']:,}")
     when = _shortened(content["evaluations_at"])
     print(f"evaluations of {content['evaluation_episodes']} episodes at iterations: {when}")
@@ -83,6 +92,31 @@ def dry_run(config: Config, spec: WorldSpec, as_json: bool) -> int:
     print(f"checkpoints at iterations: {_shortened(content['checkpoints_at'])}")
     print("nothing was run")
     return 0
+
+
+def _acting(config: Config, spec: WorldSpec) -> dict[str, list[str]]:
+    """By section: the options that have an effect, as `lr = 0.001`."""
+    known = options_known(config)
+    actions = spec.roles[0].discretized(config.policy.grid).actions
+    found: dict[str, list[str]] = {}
+    for name, value in acting(config, {"actions": type(actions).__name__.lower()}).items():
+        section, _, key = name.partition(".")
+        if name in known:
+            mark = "" if value == known[name].default else "*"
+            found.setdefault(section, []).append(f"{key}{mark} = {as_typed(value) or 'empty'}")
+    return found
+
+
+def _wrapped(head: str, parts: list[str]) -> str:
+    """Parts after a heading, on as many lines as they need."""
+    lines, line = [], head
+    for number, part in enumerate(parts, start=1):
+        piece = part if number == len(parts) else f"{part}, "
+        if len(line) + len(piece.rstrip()) > WIDTH and line.strip() and line != head:
+            lines.append(line.rstrip())
+            line = " " * len(head)
+        line += piece
+    return "\n".join([*lines, line])
 
 
 def _rounds_of(config: Config) -> str:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
 from holdfast.config.sections import Config
 from holdfast.curriculum.feasible import require_gate
 from holdfast.curriculum.findings import Finding, Report
 from holdfast.curriculum.gate_changes import change_gate
 from holdfast.curriculum.gate_check import check_gate
-from holdfast.curriculum.gate_settings import GateSettings
+from holdfast.curriculum.gate_settings import GateSettings, gate_values
 from holdfast.curriculum.record import Record, read_records
 from holdfast.curriculum.whatif import Timeline, replay, short
 from holdfast.kit.errors import ConfigError, RunFolderError
 from holdfast.runs.folder import RunFolder
 from holdfast.runs.reopen import config_of
-from holdfast.views.dry_run import spec_of
+from holdfast.views.dry_run import checked_spec
 
 DECISIONS = "gate_debug.jsonl"
 COLOURS = {"infeasible": "bold red", "unreachable": "red", "dead": "yellow", "warn": "cyan"}
@@ -31,7 +29,7 @@ COLOURS = {"infeasible": "bold red", "unreachable": "red", "dead": "yellow", "wa
 def gate_check(target: str, options: list[str], as_json: bool) -> int:
     """0 when the gate can open, 1 when it cannot."""
     config, explicit = load_config(target, options)
-    check_against_world(config, explicit, spec_of(config))
+    checked_spec(config, explicit)
     report = require_gate(config)
     if as_json:
         print(json.dumps({"target": target, **report.to_json()}))
@@ -89,14 +87,13 @@ def recorded(run: RunFolder) -> tuple[Record, ...]:
 
 def _named_types(gate: GateSettings) -> set[str]:
     """Types that the run's own options name: it was allowed to, so they exist."""
-    from holdfast.curriculum.bytype import parse_by_type
-
-    return {kind for name, text in asdict(gate).items() if name.endswith("_by_type") for kind in parse_by_type(text)}
+    return set(gate.by_type)
 
 
 def _changes(before: GateSettings, after: GateSettings) -> dict[str, Any]:
-    old, new = asdict(before), asdict(after)
-    found = {f"gate.{name}": [old[name], new[name]] for name in old if old[name] != new[name]}
+    old, new = gate_values(before), gate_values(after)
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    found = {f"gate.{name}": [old.get(name), new.get(name)] for name in names}
     if not found:
         raise ConfigError(["--set changes nothing: every value given is the run's own"])
     return found

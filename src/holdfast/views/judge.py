@@ -36,7 +36,7 @@ def learned_actor(config: Config, learners: dict[str, Learner], sampled: bool) -
 
 
 class Kept(NamedTuple):
-    """A policy that exists: of a run, or from the shelf of those that came with the sources."""
+    """A policy that exists: of a run, or from the shelf of those that came with a game."""
 
     config: Config
     run: RunFolder | None

@@ -8,17 +8,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from holdfast.config.checks import check_against_world
 from holdfast.config.reading import load_config
 from holdfast.rehearsal import rehearse_run
-from holdfast.views.dry_run import spec_of
+from holdfast.views.dry_run import checked_spec
 from holdfast.views.terminal import Quiet
 
 
 def show_rehearsal(target: str, options: list[str], as_json: bool) -> int:
     """0 when every enabled feature fired and had an effect, 1 when one did not."""
     config, explicit = load_config(target, options)
-    check_against_world(config, explicit, spec_of(config))
+    checked_spec(config, explicit)
     found = rehearse_run(config, Quiet())
     if as_json:
         print(json.dumps({"target": target, **found.to_json()}))

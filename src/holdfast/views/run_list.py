@@ -17,13 +17,20 @@ from holdfast.views.words import visible
 
 
 def status_of(folder: Path) -> str:
-    if is_locked(folder):
-        return "running"
+    """As its last event says. Its process may still hold the lock when it has ended, to film or to write a report."""
     last = [record["event"] for record in read_lines(folder / "events.jsonl") if "event" in record]
     ended = [event for event in last if event in (*WHOLE, "interrupted", "failed", "started", "resumed")]
+    if is_locked(folder) and not (ended and ended[-1] not in ("started", "resumed") and _is_at_rest(folder)):
+        return "running"
     if not ended:
         return "never started"
     return "killed" if ended[-1] in ("started", "resumed") else ended[-1]
+
+
+def _is_at_rest(folder: Path) -> bool:
+    """Does no process beat any more? One that resumes the run beats before it tells of its beginning."""
+    beats = read_lines(folder / "heartbeat.jsonl")
+    return not beats or beats[-1].get("phase") == "ended"
 
 
 def describe(run: RunFolder) -> dict[str, Any]:

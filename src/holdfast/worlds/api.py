@@ -58,6 +58,11 @@ class World(ABC):
         """Lanes whose last step never finished and cut the episode, [N]; None where that cannot happen."""
         return None
 
+    @classmethod
+    def spec_for(cls, settings: Any) -> WorldSpec | None:
+        """The spec of a world with these settings where it is known without making one, which may compile kernels."""
+        return None
+
     def reset(self, lanes: np.ndarray | None = None, plan: Plan | None = None, keys: np.ndarray | None = None) -> None:
         """Start new episodes in these lanes (all by default), under a plan if one is given.
 

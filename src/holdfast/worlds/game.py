@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -18,6 +19,13 @@ class Metric(NamedTuple):
     name: str
     unit: str
     meaning: str
+
+
+class Imported(NamedTuple):
+    """Settings of another program in today's terms."""
+
+    options: dict[str, Any]  # by dotted name; those that are as here may be left out
+    notes: tuple[str, ...]  # what does not act here as it did there
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class Game:
     rehearsal: Callable[[], Any] | None = None  # () -> runs.rehearse.Company
     campaign: Callable[[Any], Callable[[Any], int] | None] | None = None  # (config) -> runs in place of one run
     report: Callable[[Any], Any] | None = None  # (record) -> sections of the report
+    report_tables: Callable[[Any], Any] | None = None  # the same without pictures that take time or space
     pictures: Callable[[Any, bool], None] | None = None  # (run folder, all of them) writes media before a report
     one_stage: Callable[[Any, str], Any] | None = None  # (world settings, stage) -> settings of that stage alone
     stage_rows: Callable[..., Any] | None = None  # (kept policy, checkpoint, episodes, sampled) -> rows of `evaluate`
@@ -46,4 +55,7 @@ class Game:
     velocity_facts: Callable[[Any], dict[str, Any]] | None = None  # (velocities of a light deck) -> facts to be told
     pools: Callable[[], Mapping[str, Any]] | None = None  # of `doctor backends`: name -> (package it needs, pool)
     speeds: Mapping[str, tuple[Mapping[str, Any], int, int]] = field(default_factory=dict)  # settings, lanes, steps
+    presets: str | Path = ""  # folder of TOML presets; empty: `presets` beside the module of the world
+    policies: str | Path = ""  # folder of kept policies; empty: `policies` beside it
     bench: Callable[[str, int, bool], dict[str, Any]] | None = None  # (file, repeats, blocks) -> rates of its own
+    imports: Mapping[str, Callable[[str], Imported]] = field(default_factory=dict)  # `import NAME-WHAT`: from a text

@@ -30,11 +30,28 @@ class GymSettings:
     """A foreign environment."""
 
     backend: Literal["loop", "workers"] = option(
-        "loop", "loop: environments one after the other in this process; workers: each in a supervised process"
+        "loop",
+        "How environments run. loop: one after the other in this process; workers: each in a supervised process "
+        "of its own, for environments that are slow, crash or hang.",
     )
-    kwargs: dict[str, Any] = option({}, "given to the environment's constructor")
-    max_steps: int = option(0, "an episode is cut after this many steps; 0: the environment's own limit", low=0)
-    replay_limit: int = option(10_000, "longer episodes are not rebuilt at resume but started anew, in steps", low=0)
+    kwargs: dict[str, Any] = option(
+        {},
+        "Keyword arguments of the environment's constructor.",
+        example='{"difficulty": 2}',
+    )
+    max_steps: int = option(
+        0,
+        "Truncate episodes after this many steps; 0 keeps the environment's own limit.",
+        low=0,
+        unit="steps",
+    )
+    replay_limit: int = option(
+        10_000,
+        "Longest episode that is rebuilt at resume by repeating its actions; longer ones begin anew.",
+        low=0,
+        expert=True,
+        unit="steps",
+    )
 
 
 def gym_spec(name: str, sight: Sight, controls: Controls) -> WorldSpec:

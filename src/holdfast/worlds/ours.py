@@ -8,3 +8,4 @@ OURS = {
     "pursuit": "holdfast.games.pursuit.world.pursuit:Pursuit",
     "mario": "holdfast.games.mario.world.mario:Mario",
 }
+DEMO = "fish"  # the preset of `holdfast demo`

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.kit.aligned import aligned
-from holdfast.worlds.spaces import Actions, Observations
+from holdfast.worlds.spaces import Actions, Continuous, Grid, Observations
 
 
 class Role(NamedTuple):
@@ -19,6 +19,12 @@ class Role(NamedTuple):
     agents: int
     observations: Observations
     actions: Actions
+
+    def discretized(self, counts: tuple[int, ...]) -> Role:
+        """The role as a policy that chooses one point of a grid plays it (`policy.grid`: values per number)."""
+        if not counts or not isinstance(self.actions, Continuous):
+            return self
+        return self._replace(actions=Grid(self.actions.low, self.actions.high, counts))
 
 
 class LevelParameter(NamedTuple):

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from holdfast.games.fish.world import floor
 from holdfast.games.fish.world.fish import Fish, FishSettings
 from holdfast.games.fish.world.floor import doomed_fish, spawn_floor
 from holdfast.kit.errors import WorldError
@@ -113,3 +114,24 @@ def test_a_hunter_is_foreseen_one_step_only() -> None:
         spawn_floor(FishSettings(rules="hunt", fish=20), KEYS[:50]).doomed,
         spawn_floor(FishSettings(rules="hunt", fish=20), KEYS[:50], depth=1).doomed,
     )
+
+
+def test_the_same_starts_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+
+    def search(world: Fish, depth: int) -> np.ndarray:
+        searched.append(depth)
+        return doomed_fish(world, depth)
+
+    monkeypatch.setattr(floor, "doomed_fish", search)
+    floor._floor_of.cache_clear()
+    settings, keys = FishSettings(fish=30, neighbours=False), KEYS[:20]
+    first, again = spawn_floor(settings, keys), spawn_floor(FishSettings(fish=30, neighbours=False), keys.copy())
+    assert searched == [5] and np.array_equal(first.doomed, again.doomed)
+    spawn_floor(settings, keys, depth=1)
+    spawn_floor(settings, keys[::-1])
+    spawn_floor(settings, keys[:19])
+    spawn_floor(FishSettings(fish=30, neighbours=False, boost=0.5), keys)
+    assert searched == [5, 1, 5, 5, 5]
+    with pytest.raises(ValueError, match="read-only"):
+        first.doomed[0] = 0

@@ -18,6 +18,8 @@ from holdfast.curriculum.deck_queue import Block
 from holdfast.games.fish.game import METRICS
 from holdfast.games.fish.school_replay import read_replays, tracks_path
 from holdfast.games.fish.views.films import frames
+from holdfast.games.fish.world import floor
+from holdfast.games.fish.world.fish import Fish, FishSettings
 from holdfast.kit.errors import ConfigError
 from holdfast.runs.checkpoint import load
 from holdfast.runs.folder import RunFolder, create_run
@@ -66,6 +68,22 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     return tmp_path
+
+
+def test_evaluations_on_the_same_seeds_search_their_floors_once(
+    in_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[int] = []
+
+    def begun(settings: FishSettings, lanes: int, seed: int) -> Fish:
+        searched.append(lanes)
+        return Fish(settings, lanes, seed)
+
+    monkeypatch.setattr(floor, "Fish", begun)  # the worlds that floors are searched in
+    floor._floor_of.cache_clear()
+    run = school_run(in_folder)
+    assert len(read_lines(run.folder / "eval_history.jsonl")) == 6
+    assert searched == [4] * 4  # one step and five ahead, for the six evaluations and for the last on held-out seeds
 
 
 def test_a_gate_that_passes_lets_the_schedule_go_on_and_leaves_its_evidence(in_folder: Path) -> None:
@@ -180,8 +198,7 @@ def test_every_lane_gets_the_items_of_its_place_and_a_share_of_resets_deals() ->
         ({"schedule.phases": "4:2,9:4"}, "world.fish = 8 is the room there is"),
         ({"schedule.phases": "4:2"}, "2 iterations, but run.iterations is 6"),
         ({"deck.stages": "x:light.json"}, "deck.stages: stage 1"),
-        ({"gate.success_p10_by_type": "ne:5"}, "gate.success_p10_by_type"),
-        ({"gate.enabled": "false"}, "has no effect while gate.enabled is false"),
+        ({"gate.by_type.ne.success_p10": "5"}, "gate.by_type"),
         ({"density.targets": "0,0,0"}, "density.targets has no effect while world.reward is survive"),
         ({"harvest.enabled": "false"}, "harvest needs harvest.enabled = true"),
     ],

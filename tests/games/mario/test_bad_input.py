@@ -12,7 +12,7 @@ from holdfast.games.mario.world.own_cartridge import own_cartridge
 
 OWN = "--world.rom=own"
 REPLAY = ["--learner.algorithm=vtrace", "--learner.replay=true", "--policy.core=gru"]
-ADAPTING = ["--adaptive.distance_min=0.01", "--adaptive.distance_max=1", "--world.distance_anneal=9"]
+ADAPTING = ["--adaptive.distance.min=0.01", "--adaptive.distance.max=1", "--world.distance_anneal=9"]
 
 
 def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:

@@ -72,7 +72,7 @@ def test_the_gradient_is_the_weight_times_that_of_the_mean_log_chance() -> None:
     added = learner.optimizer.gradients - 1.0
     rows = slice(150 - AHEAD, 150 + BEHIND)
     learner.optimizer.zero()
-    log_p = torch.log_softmax(learner.answer(torch.from_numpy(imitation.obs[rows])).actions, -1)
+    log_p = torch.log_softmax(learner.eager.forward(torch.from_numpy(imitation.obs[rows])).actions, -1)
     pressed = torch.from_numpy(imitation.presses[rows])
     (-0.25 * log_p[torch.arange(len(pressed)), pressed].mean()).backward()
     assert torch.allclose(added, learner.optimizer.gradients, atol=1e-6) and float(added.abs().max()) > 0.0

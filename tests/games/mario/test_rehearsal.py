@@ -10,7 +10,7 @@ EVERYTHING = ["--world.rom=own", "--policy.hidden=16", "--rollout.threads=1", "-
 EVERYTHING += ["--world.script=RIGHT+B:240,RIGHT+A+B:60", "--bootstrap.auto_threshold=120"]
 EVERYTHING += ["--bootstrap.auto_steps=1024"]
 EVERYTHING += ["--bootstrap.secondary_threshold=50", "--bootstrap.secondary_steps=64"]
-EVERYTHING += ["--adaptive.entropy_min=0.001", "--adaptive.entropy_max=0.05", "--evaluation.every=0"]
+EVERYTHING += ["--adaptive.entropy.min=0.001", "--adaptive.entropy.max=0.05", "--evaluation.every=0"]
 FEATURES = {"start states", "forced steps", "bootstrap auto", "bootstrap secondary", "adaptive entropy", "resume"}
 
 

@@ -144,9 +144,6 @@ def test_a_later_round_goes_on_with_what_cleared_the_stage(tmp_path: Path) -> No
     other = dataclasses.replace(series.config.policy, hidden=(8,))
     series.config = dataclasses.replace(series.config, policy=other)
     assert series._first_weights("1-1") == "", "weights of another kind of policy cannot be gone on with"
-    anew = dataclasses.replace(series_config(tmp_path, "1-1"))
-    series.config = anew.with_section(replaced(anew, go_on=False))
-    assert series._first_weights("1-1") == ""
 
 
 def test_what_an_earlier_version_wrote_is_still_read(tmp_path: Path) -> None:

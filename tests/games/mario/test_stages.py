@@ -80,8 +80,8 @@ def test_start_states_are_refused_where_nothing_reads_them() -> None:
 
 
 STILL = {"world.script": "NOOP:48", "rollout.steps": "16", "run.iterations": "6"}  # three iterations without ground
-ADAPTIVE = {"adaptive.distance_min": "0.01", "adaptive.distance_max": "0.1", "adaptive.entropy_min": "0.001"}
-ADAPTIVE |= {"adaptive.entropy_max": "0.05", "adaptive.lr_min": "0.5", "adaptive.lr_max": "2"}
+ADAPTIVE = {"adaptive.distance.min": "0.01", "adaptive.distance.max": "0.1", "adaptive.entropy.min": "0.001"}
+ADAPTIVE |= {"adaptive.entropy.max": "0.05", "adaptive.lr.min": "0.5", "adaptive.lr.max": "2"}
 FORCING = {"bootstrap.auto_threshold": "2", "bootstrap.auto_steps": "24"}
 
 
@@ -127,11 +127,10 @@ def test_nothing_is_learned_from_forced_steps(tmp_path: Path, algorithm: str) ->
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--adaptive.distance_min=0.01"], "one bound alone"),
-        (["--adaptive.lr_min=2", "--adaptive.lr_max=1"], "is not above"),
-        (["--adaptive.distance_min=0", "--adaptive.distance_max=1", "--world.distance_anneal=50"], "distance_anneal"),
-        (["--adaptive.entropy_min=0", "--adaptive.entropy_max=1", "--learner.entropy_final=0"], "entropy_final"),
-        (["--adaptive.entropy_rate=0.2"], "adaptive.entropy_rate has no effect"),
+        (["--adaptive.distance.min=0.01"], "one bound alone"),
+        (["--adaptive.lr.min=2", "--adaptive.lr.max=1"], "is not above"),
+        (["--adaptive.distance.min=0", "--adaptive.distance.max=1", "--world.distance_anneal=50"], "distance_anneal"),
+        (["--adaptive.entropy.min=0", "--adaptive.entropy.max=1", "--learner.entropy_final=0"], "entropy_final"),
         (["--adaptive.window=20"], "adaptive.window has no effect"),
         (["--bootstrap.auto_steps=20"], "auto_threshold and auto_steps act only together"),
         (["--bootstrap.secondary_share=0.2"], "secondary_share has no effect"),

@@ -45,7 +45,7 @@ def test_a_robot_moves_along_its_old_heading_and_then_turns() -> None:
 
 
 def test_walls_stop_and_are_counted_and_keep_the_heading() -> None:
-    world = begun(1, max_steps=3, w_wall=2.0)
+    world = begun(1, max_steps=3, reward_wall=2.0)
     place(world, (9.84, 0.0, 0.0), (-5.0, 0.0, 0.0))
     for _ in range(3):
         world.step(moves(world, 1.0, 0.0))
@@ -124,7 +124,7 @@ def test_a_plan_changes_the_next_starts() -> None:
 
 
 def test_the_number_of_circles_can_be_drawn() -> None:
-    counts = np.bincount(begun(600, obstacles=3, obstacles_least=1).state.n_circles, minlength=4)
+    counts = np.bincount(begun(600, obstacles=3, circles_least=1).state.n_circles, minlength=4)
     assert counts[0] == 0 and (counts[1:] > 150).all()
 
 
@@ -134,21 +134,21 @@ def test_the_number_of_circles_can_be_drawn() -> None:
         ({"spawn_min": 16.0}, "spawn_min = 16 m is more than spawn_max = 15 m"),
         ({"spawn_min": 27.0, "spawn_max": 28.0}, "too rare in 20 x 20 m"),
         (
-            {"arena_w": 4.0, "arena_h": 4.0, "spawn_min": 1.0, "obstacles": 8, "circle_r_min": 0.9},
+            {"arena_w": 4.0, "arena_h": 4.0, "spawn_min": 1.0, "obstacles": 8, "circles_radius": (0.9, 1.0)},
             "do not fit into 4 x 4",
         ),
         ({"v_max_pursuer": 0.0}, "world.v_max_pursuer = 0.0 must be at least 0.01"),
         ({"v_max_evader": -1.0}, "world.v_max_evader"),
         ({"obstacles": 9}, "world.obstacles = 9 must be at most 8"),
-        ({"circles_seen": 0, "obstacles": 1}, "lets nobody observe them"),
+        ({"circles_observed": 0, "obstacles": 1}, "lets nobody observe them"),
         ({"obs": "flat_masked", "sense_radius": None, "fov_deg": 360.0, "occlusion": False}, "masks nothing"),
         (
             {"play": "evader", "opponent": "orbit"},
             "no script for the pursuer; there are random, still, greedy, intercept",
         ),
         ({"task": "navigate"}, "for one side"),
-        ({"vis_rule": "range_los"}, "no effect while world.w_vis_pursuer is 0"),
-        ({"w_obs_approach": 5000.0, "obstacles": 3}, "evader approach"),
+        ({"reward_visibility_rule": "range_los"}, "no effect while world.reward.visibility is 0"),
+        ({"reward_approach": 5000.0, "obstacles": 3}, "evader approach"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_at_the_start(options: dict[str, Any], text: str) -> None:
@@ -157,9 +157,8 @@ def test_settings_that_cannot_work_are_refused_at_the_start(options: dict[str, A
 
 
 def test_terms_add_up_to_the_return_and_mirror_each_other() -> None:
-    world = begun(
-        64, obstacles=3, spawn_max=6.0, w_vis_pursuer=0.01, w_occlusion=0.02, survival_bonus=0.003, w_wall=0.1
-    )
+    rewards = {"reward_visibility": 0.01, "reward_occlusion": 0.02, "reward_survival": 0.003, "reward_wall": 0.1}
+    world = begun(64, obstacles=3, spawn_max=6.0, **rewards)
     table = play_once(world, CHASE, np.arange(1, 65, dtype=np.uint64))
     for side in SIDES:
         total = sum(table[f"{side}_reward_{term}"] for term in TERMS)
@@ -171,16 +170,16 @@ def test_terms_add_up_to_the_return_and_mirror_each_other() -> None:
 
 def test_distance_rewards_are_potentials_or_differences() -> None:
     keys = np.arange(1, 33, dtype=np.uint64)
-    plain = play_once(begun(32, spawn_max=5.0, shaping="plain"), CHASE, keys)
+    plain = play_once(begun(32, spawn_max=5.0, reward_shaping="plain"), CHASE, keys)
     gained = (plain["spawn_distance"] - plain["final_distance"]) / math.hypot(20.0, 20.0)
     np.testing.assert_allclose(plain["pursuer_reward_distance"], gained)
-    undiscounted = play_once(begun(32, spawn_max=5.0, shaping_gamma=1.0), CHASE, keys)
+    undiscounted = play_once(begun(32, spawn_max=5.0, reward_shaping_gamma=1.0), CHASE, keys)
     whole = undiscounted["spawn_distance"] / math.hypot(20.0, 20.0)  # the potential is 0 at the end
     np.testing.assert_allclose(undiscounted["pursuer_reward_distance"], whole)
 
 
 def test_hiding_replaces_the_zero_sum_in_duels_with_circles() -> None:
-    world = begun(16, obstacles=3, use_visibility=True, visibility_weight=0.01, max_steps=20)
+    world = begun(16, obstacles=3, reward_hiding=0.01, max_steps=20)
     for _ in range(20):
         world.step(moves(world, -1.0, 0.0))
     table = world.finished()
@@ -189,7 +188,7 @@ def test_hiding_replaces_the_zero_sum_in_duels_with_circles() -> None:
 
 
 def test_a_standing_pursuer_earns_for_looking_only_once() -> None:
-    world = begun(8, obs="flat_masked", sense_radius=2.0, w_search=0.1, t_stale=1000, max_steps=10)
+    world = begun(8, obs="flat_masked", sense_radius=2.0, reward_search=0.1, reward_search_stale=1000, max_steps=10)
     world.step(moves(world, -1.0, 0.0))
     first = world.state.terms[:, 0, TERMS.index("search")].copy()
     world.step(moves(world, -1.0, 0.0))
@@ -198,7 +197,7 @@ def test_a_standing_pursuer_earns_for_looking_only_once() -> None:
 
 
 def test_shares_tell_what_weighs_how_much() -> None:
-    shares = reward_shares(PursuitSettings(**PLAIN, survival_bonus=0.01))
+    shares = reward_shares(PursuitSettings(**PLAIN, reward_survival=0.01))
     assert shares["pursuer outcome"] == 1.0 and shares["pursuer distance"] < 0.01
     assert 0.02 < shares["evader survival"] < 0.2
 
@@ -206,7 +205,7 @@ def test_shares_tell_what_weighs_how_much() -> None:
 def test_switching_a_feature_on_changes_no_other_draw() -> None:
     """Starts, circles and scripted play are the same with masks, sensors, filter noise and lessons on or off."""
     usual = begun(50, obstacles=3)
-    for options in ({"obs": "sensor"}, {"obs": "flat_masked"}, {"w_search": 0.01}):
+    for options in ({"obs": "sensor"}, {"obs": "flat_masked"}, {"reward_search": 0.01}):
         world = begun(50, obstacles=3, **options)
         np.testing.assert_array_equal(world.state.pose, usual.state.pose)
         np.testing.assert_array_equal(world.state.circles, usual.state.circles)
@@ -214,7 +213,7 @@ def test_switching_a_feature_on_changes_no_other_draw() -> None:
 
 
 def test_randomised_bodies_differ_and_act() -> None:
-    world = begun(400, randomise="arena", dr_tau0=0.2)
+    world = begun(400, randomise="arena", noise_time_constant=0.2)
     half, v_max, gain = world.state.half, world.state.v_max, world.state.gain
     assert half.min() >= 9.0 and half.max() <= 11.0 and half.std() > 0.4 and (half[:, 0] == half[:, 1]).all()
     assert v_max.min() >= 0.85 and v_max.max() <= 1.15 and gain.min() >= 0.8 and gain.max() <= 1.2

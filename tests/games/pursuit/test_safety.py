@@ -96,7 +96,7 @@ def test_only_what_is_near_matters_and_what_is_shortened_is_as_long_as_is_safe(
     seed: int, omega: float, decay: float
 ) -> None:
     """Conditions of things not near change nothing; a shortened action is safe, and a little more of it is not."""
-    rows, rules = make_rows(1), as_record(make_rules(PursuitSettings(obstacles=3, cbf_decay=decay)))[0]
+    rows, rules = make_rows(1), as_record(make_rules(PursuitSettings(obstacles=3, safety_decay=decay)))[0]
     duel, draw = views(rows), np.random.default_rng(seed)
     duel.half[:], duel.v_max[:], duel.n_circles[:] = 3.0, 1.0, 3
     duel.circles[0, :3] = np.array([(-1.5, -1.0, 0.6), (1.4, -0.8, 0.4), (0.2, 1.6, 0.7)])

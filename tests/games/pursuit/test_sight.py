@@ -114,7 +114,7 @@ def test_a_mirrored_duel_is_seen_mirrored(x: float, y: float, turn: float, ex: f
     for sign in (1.0, -1.0):
         circles = [(3.0, sign * 4.0, 0.7)]
         duel, rules = scene(
-            (x, sign * y, sign * turn), (ex, sign * ey, sign * eturn), circles, obs="flat", circles_seen=1
+            (x, sign * y, sign * turn), (ex, sign * ey, sign * eturn), circles, obs="flat", circles_observed=1
         )
         obs = np.zeros(17, np.float32)
         observe_flat(duel, rules, KEY, obs, 0)
@@ -272,7 +272,7 @@ def test_recall_tells_angles_as_the_rest_does_and_only_who_is_masked(obs: str) -
             sizes[heading, recall] = [world.roles[name].obs.shape[2] for name in ("pursuer", "evader")]
     assert np.subtract(sizes["angle", True], sizes["angle", False]).tolist() == [4, 0]
     assert np.subtract(sizes["sincos", True], sizes["sincos", False]).tolist() == [6, 0]
-    options = {"obs": obs, "recall": True, "circles_seen": 0, "time_left": False, "history": 0}
+    options = {"obs": obs, "recall": True, "circles_observed": 0, "time_left": False, "history": 0}
     duel, rules = scene((0.0, 0.0, 0.0), (3.0, 4.0, 1.0), **options)
     duel["last_seen"][0] = (0.0, 2.0, 0.5, 10.0)
     duel["step"] = 30

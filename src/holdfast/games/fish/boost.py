@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-from holdfast.config.options import option
+from holdfast.config.options import GIVEN, option
 from holdfast.curriculum.pairs import finite_number, number_text, parse_pairs, whole_number
 from holdfast.curriculum.schedule import Schedule
 from holdfast.kit.errors import ConfigError
+
+PHASES = ("schedule.phases", GIVEN)
 
 
 @dataclass(frozen=True)
 class BoostSettings:
     """The escape boost, in units of the fish's largest speed."""
 
-    speed: float = option(0.75, "boost of phases not named in phase_speeds", low=0.0, high=1.0)
-    phase_speeds: str = option("", "PHASE:SPEED,…")
-    phase_floors: str = option("", "PHASE:SPEED,… the least a phase's boost may be")
-    density_caps: str = option("", "DENSITY:SPEED,… the most it may be from this density coefficient on")
+    expert: ClassVar = True
+
+    speed: float = option(
+        0.75,
+        "Initial speed of fish in phases that boost.phase_speeds does not name.",
+        low=0.0,
+        high=1.0,
+        only=PHASES,
+        unit="of the top speed 2",
+    )
+    phase_speeds: str = option(
+        "",
+        "Initial speed of fish by phase: PHASE:SPEED,…",
+        only=PHASES,
+        example="3:0.76,4:0.78",
+    )
+    phase_floors: str = option(
+        "",
+        "Lower limit of a phase's initial speed: PHASE:SPEED,…",
+        only=PHASES,
+        example="3:0.76",
+    )
+    density_caps: str = option(
+        "",
+        "Upper limit of the initial speed from a density coefficient on: DENSITY:SPEED,…",
+        only=PHASES,
+        example="0.05:0.8",
+    )
     in_evaluations: Literal["fixed", "current"] = option(
-        "fixed", "evaluate under evaluation.world's boost, or under the phase's own, which compares badly over time"
+        "fixed",
+        "Initial speed in evaluations: that of evaluation.world (fixed), or of the current phase, whose scores "
+        "do not compare over time.",
+        only=PHASES,
     )
 
 

@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from holdfast.config.options import option
+from holdfast.config.options import GIVEN, option
 from holdfast.curriculum.schedule import Schedule
+
+PHASES = ("schedule.phases", GIVEN)
 
 
 @dataclass(frozen=True)
 class DensitySettings:
     """Density coefficient per phase; only matters with the classic reward."""
 
+    expert: ClassVar = True
+
     targets: tuple[float, ...] = option(
-        (), "coefficient of each phase; empty: world.density_coef throughout", low=0.0, high=100.0
+        (),
+        "Coefficient of the cost of crowding in each phase; empty: world.density_coef throughout.",
+        low=0.0,
+        high=100.0,
+        only=PHASES,
+        example="0,0.02,0.04",
     )
-    ramp_phases: tuple[int, ...] = option((), "phases that rise from the target before to their own", low=1)
+    ramp_phases: tuple[int, ...] = option(
+        (),
+        "Phases in which the coefficient rises linearly from the target before to their own.",
+        low=1,
+        only=PHASES,
+        example="2,3",
+    )
     plateaus: tuple[int, ...] = option(
-        (), "iterations a ramp phase stays at the target before, for each phase; empty: none", low=0
+        (),
+        "Number of iterations that each ramp phase first stays at the target before; empty: none.",
+        low=0,
+        only=PHASES,
+        unit="iterations",
+        example="0,6,6",
     )
-    lock_value: float = option(0.04, "most the coefficient may be until lock_until", low=0.0, high=100.0)
-    lock_until: int = option(0, "last iteration of the lock; 0 = no lock", low=0)
+    lock_value: float = option(
+        0.04,
+        "Upper limit of the coefficient until density.lock_until.",
+        low=0.0,
+        high=100.0,
+        only=PHASES,
+    )
+    lock_until: int = option(0, "Last iteration of that limit; 0: no limit.", low=0, only=PHASES, unit="iterations")
 
 
 def density_coefficient(settings: DensitySettings, schedule: Schedule, iteration: int, phase_limit: int) -> float:

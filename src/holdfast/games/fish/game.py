@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.games.fish.boost import BoostSettings
 from holdfast.games.fish.density import DensitySettings
-from holdfast.worlds.game import Game, Metric
+from holdfast.worlds.game import Game, Imported, Metric
 
 METRICS = (
     Metric("evaluation.min_final", "share", "survivors of the worst episode"),
@@ -62,6 +62,12 @@ def report(record: Any) -> Any:
     return school_sections(record)
 
 
+def report_tables(record: Any) -> Any:
+    from holdfast.games.fish.views.report import school_tables
+
+    return school_tables(record)
+
+
 def pictures(folder: Path, all_of_them: bool) -> None:
     from holdfast.games.fish.views.films import film_worst, training_curve
 
@@ -81,6 +87,12 @@ def velocity_facts(velocities: Any) -> dict[str, Any]:
     return facts(velocities)
 
 
+def import_command(text: str) -> Imported:
+    from holdfast.games.fish.fish_command import import_command as read
+
+    return read(text)
+
+
 GAME = Game(
     sections={"density": DensitySettings, "boost": BoostSettings},
     uses=frozenset({"schedule", "gate", "deck", "harvest"}),
@@ -90,8 +102,10 @@ GAME = Game(
     metrics=METRICS,
     rehearsal=rehearsal,
     report=report,
+    report_tables=report_tables,
     pictures=pictures,
     harvest_deck=harvest_deck,
     velocity_facts=velocity_facts,
     speeds={"15": ({"fish": 15}, 256, 200), "25": ({"fish": 25}, 256, 100), "96": ({"fish": 96}, 64, 50)},
+    imports={"command": import_command},
 )

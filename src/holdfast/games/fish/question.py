@@ -34,12 +34,12 @@ POPULATION_BLOCK = 1 << 20  # of the evaluation seeds; no evaluation gets there
 
 
 def idle_problems(config: Config, explicit: frozenset[str]) -> list[str]:
-    """Costs of crowding and first speeds that are set while nothing reads them."""
-    reasons = dict.fromkeys(("density", "boost"), "" if config.schedule.phases else "without schedule.phases")
-    if config.schedule.phases and config.world.reward != "classic":
-        reasons["density"] = f"while world.reward is {config.world.reward}, only with classic"
-    found = ((key, reasons.get(key.partition(".")[0])) for key in sorted(explicit))
-    return [f"{key} has no effect {reason}: remove it" for key, reason in found if reason]
+    """Costs of crowding that are set while nothing reads them."""
+    if config.world.reward == "classic" or not config.schedule.phases:
+        return []
+    idle = [key for key in sorted(explicit) if key.startswith("density.")]
+    why = f"while world.reward is {config.world.reward}, only with classic"
+    return [f"{key} has no effect {why}: remove it" for key in idle]
 
 
 def school_problems(config: Config) -> list[str]:

@@ -20,6 +20,7 @@ from holdfast.curriculum.schedule import Schedule, print_schedule, schedule_for
 from holdfast.games.fish.boost import BoostSettings
 from holdfast.games.fish.density import DensitySettings
 from holdfast.games.fish.school import SchoolCurriculum
+from holdfast.games.fish.world.evaluation import evaluated_schools
 from holdfast.run import Run
 from holdfast.runs.folder import RunFolder
 from holdfast.runs.metrics import read_lines
@@ -132,7 +133,8 @@ class ScriptedJudge(EpisodeJudge):
         if script not in self._measured:
             evaluation = self.during(run)
             episodes = evaluation.play(lambda world: world.yardsticks()[script])
-            self._measured[script] = curriculum.numbers(episodes, evaluation.settings)
+            schools = evaluated_schools(episodes, evaluation.settings)
+            self._measured[script] = curriculum.numbers(schools, evaluation.settings)
         return self._measured[script]
 
 

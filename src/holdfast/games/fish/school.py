@@ -28,7 +28,7 @@ from holdfast.games.fish.school_records import DECISIONS, HISTORY, TRACE, School
 from holdfast.games.fish.school_replay import Tracks, keep_worst
 from holdfast.games.fish.world.evaluation import evaluated_schools
 from holdfast.games.fish.world.measure import EvaluatedSchools, final_share, measure
-from holdfast.worlds.api import Act, Episodes, World
+from holdfast.worlds.api import Act, World
 from holdfast.worlds.api import Plan as LevelPlan
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ class SchoolCurriculum(Curriculum):
 
     def judge(self, run: Run, found: Evaluated) -> Numbers:
         iteration, episodes, settings, policy = run.state.counts.iteration, found.episodes, found.settings, found.policy
-        schools, numbers = evaluated_schools(episodes, settings), self.numbers(episodes, settings)
+        schools = evaluated_schools(episodes, settings)
+        numbers = self.numbers(schools, settings)
         record = self._decide(iteration, numbers) if self.config.gate.enabled else None
         self.records.evaluated(iteration, episodes, schools, numbers, record, self.deck.type)
         self._keep_best(numbers["worst_gap"])
@@ -182,9 +183,8 @@ class SchoolCurriculum(Curriculum):
         logged = {f"evaluation.{name}": float(numbers[name]) for name in (*LOGGED, "worst_gap")}
         return {**logged, "curriculum.level": self.gate.level}
 
-    def numbers(self, episodes: Episodes, settings: Any) -> dict[str, Any]:
+    def numbers(self, schools: EvaluatedSchools, settings: Any) -> dict[str, Any]:
         """Everything that is measured of an evaluation, with what it was played under."""
-        schools = evaluated_schools(episodes, settings)
         density = self.now.density if self.now else 0.0
         return {**measure(schools), "worst_gap": worst_gap(schools), "boost": settings.boost, "density": density}
 

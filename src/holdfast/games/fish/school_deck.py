@@ -144,7 +144,7 @@ class SchoolDeck:
         chosen = self.config.harvest
         if not chosen.enabled:
             return
-        rule = HarvestRule(**{name: getattr(chosen, name) for name in HarvestRule._fields})
+        rule = HarvestRule(chosen.episodes, chosen.worst)
         keys = harvest_keys(self.config.evaluation.seed, iteration, rule.episodes)
         if chosen.allow_eval:
             keys = episodes["key"]

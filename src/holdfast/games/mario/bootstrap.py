@@ -8,6 +8,7 @@ first log: it needs a best mark from before.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from holdfast.config.options import MORE_THAN_0, option
 from holdfast.kit.errors import ConfigError
@@ -29,19 +30,45 @@ BUNDLE = {  # what `bootstrap.enabled` fills in where nothing else was said
 class BootstrapRules:
     """Lanes are forced forward for a while when a run makes no ground; 0 turns a rule off."""
 
+    expert: ClassVar = True
+
     enabled: bool = option(
-        False, "fill in a script, a probe, larger rewards at first and the rule `auto`, each unless set otherwise"
+        False,
+        "Fill in a script, a probe, larger initial rewards and the rule auto, each unless it is set. For stages "
+        "where random play makes no progress.",
     )
-    auto_threshold: int = option(0, "from this iteration on, one without any new ground forces all lanes, once", low=0)
-    auto_steps: int = option(0, "for so many steps", low=0)
-    adaptive_logs: int = option(0, "so many iterations in a row without new ground force all lanes, once", low=0)
-    adaptive_steps: int = option(0, "for so many steps", low=0)
+    auto_threshold: int = option(
+        0,
+        "Iteration from which one without any new ground forces all lanes forward, once; 0 disables.",
+        low=0,
+        unit="iterations",
+        example="120",
+    )
+    auto_steps: int = option(0, "Duration of that forcing.", low=0, unit="steps", example="1024")
+    adaptive_logs: int = option(
+        0,
+        "Number of iterations in a row without new ground that force all lanes forward, once; 0 disables.",
+        low=0,
+        unit="iterations",
+        example="20",
+    )
+    adaptive_steps: int = option(0, "Duration of that forcing.", low=0, unit="steps", example="512")
     secondary_threshold: int = option(
-        0, "from this iteration on, a furthest point that stands still forces some lanes, once", low=0
+        0,
+        "Iteration from which a furthest point that no longer moves forces some lanes forward, once; 0 disables.",
+        low=0,
+        unit="iterations",
+        example="200",
     )
-    secondary_patience: int = option(20, "iterations it must stand still", low=1, only=SECONDARY)
-    secondary_steps: int = option(0, "for so many steps", low=0)
-    secondary_share: float = option(0.5, "of the lanes", low=0.0, high=1.0, only=SECONDARY)
+    secondary_patience: int = option(
+        20,
+        "Number of iterations that the furthest point must not move.",
+        low=1,
+        only=SECONDARY,
+        unit="iterations",
+    )
+    secondary_steps: int = option(0, "Duration of that forcing.", low=0, unit="steps", example="512")
+    secondary_share: float = option(0.5, "Fraction of the lanes that are forced.", low=0.0, high=1.0, only=SECONDARY)
 
     @property
     def on(self) -> bool:

@@ -64,13 +64,13 @@ def _adaptive_problems(config: Config, explicit: frozenset[str]) -> list[str]:
     on = {channel.name for channel in channels if channel.on}
     problems = [problem for channel in channels for problem in channel.problems()]
     if "distance" in on and config.world.distance_anneal > 0:
-        problems.append("adaptive.distance_min and world.distance_anneal both set the distance weight: choose one")
+        problems.append("adaptive.distance.min and world.distance_anneal both set the distance weight: choose one")
     if "entropy" in on and config.learner.entropy_final is not None:
-        problems.append("adaptive.entropy_min and learner.entropy_final both set the entropy's reward: choose one")
-    bounded = {f"adaptive.{name}_{bound}" for name in CHANNELS for bound in BOUNDS}
+        problems.append("adaptive.entropy.min and learner.entropy_final both set the entropy's reward: choose one")
+    bounded = {f"adaptive.{name}.{bound}" for name in CHANNELS for bound in BOUNDS}
     for key in sorted(key for key in explicit - bounded if key.startswith("adaptive.")):
-        name = key.removeprefix("adaptive.").partition("_")[0]
+        name = key.removeprefix("adaptive.").partition(".")[0]
         if not on or (name in CHANNELS and name not in on):
             which = name if name in CHANNELS else "distance"
-            problems.append(f"{key} has no effect without adaptive.{which}_min and adaptive.{which}_max: remove it")
+            problems.append(f"{key} has no effect without adaptive.{which}.min and adaptive.{which}.max: remove it")
     return problems

@@ -16,7 +16,6 @@ import torch
 from holdfast.games.mario.backward import Backward
 from holdfast.games.mario.exploring import Passed
 from holdfast.learner.learner import Learner
-from holdfast.learner.replaying import seen_again
 
 OBSERVED = "player.obs"  # of a moment's rows
 AT_ONCE = 128  # moments of a long way per step
@@ -57,8 +56,8 @@ class Imitation:
         if not len(pressed) or self.fading == 0.0:
             return
         policy = self.learner.policy
-        output = self.learner.answer(seen_again(self.learner, self.obs[rows]))
-        log_prob, _ = policy.head.judge(output.actions, policy.extra, pressed)
+        output = self.learner.eager.forward(self.learner.normalized(torch.from_numpy(self.obs[rows])))
+        log_prob, _ = policy.head.evaluate(output.actions, policy.extra, pressed)
         loss = -log_prob.mean()
         (self.weight * self.fading * loss).backward()
         self.agreement = float(torch.exp(-loss.detach()))

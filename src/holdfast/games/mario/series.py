@@ -27,7 +27,7 @@ from holdfast.runs.choose import load_checkpoint
 from holdfast.runs.folder import RUN_FILE, RunFolder, command_line, create_run
 from holdfast.runs.plain_files import read_json
 from holdfast.runs.reopen import config_of, load_learners
-from holdfast.runs.shelf import ENDING, shelve, take_down
+from holdfast.runs.shelf import ENDING, on_shelf, shelve, take_down
 from holdfast.runs.watch import Result, Watch
 from holdfast.train import resume, train
 
@@ -124,11 +124,16 @@ class Series:
     def _first_weights(self, stage: str) -> str:
         """Of the stage's kept policy, if it ever cleared the stage and is made like the series' policies; else those
         the stage or the series is told to begin with."""
-        row, kept = self.rows.get(stage), self.results / f"{stage}{ENDING}"
-        known = self.config.section(SeriesConfig).go_on and row is not None and row["rate"] > 0
-        if known and take_down(kept).config.policy == self.config.policy:
+        row, kept = self.rows.get(stage), self._kept(stage)
+        known = row is not None and row["rate"] > 0
+        if known and kept is not None and take_down(kept).config.policy == self.config.policy:
             return str(kept)
         return str(self.config.section(SeriesConfig).stages.get(stage, {}).get("run.init", self.config.run.init))
+
+    def _kept(self, stage: str) -> Path | None:
+        """The file of its policy: beside the table, or where those that came with the game are."""
+        beside = self.results / f"{stage}{ENDING}"
+        return beside if beside.is_file() else on_shelf(stage)
 
     def _finish(self, run: RunFolder, go: Callable[[Watch], Result]) -> int:
         try:
@@ -144,8 +149,17 @@ class Series:
         self.say(f"stage {attempt.stage}: {row.clears} of {row.episodes} cleared [{row.low:.2f}, {row.high:.2f}]")
 
 
-def adopt(results: Path, run: RunFolder, stage: str, checkpoint: str, episodes: int, rounds: int = 1) -> LevelRow:
-    """Judge a run's policy as it would lie on the shelf, put it there if it is the stage's best, write the table."""
+def adopt(
+    results: Path,
+    run: RunFolder,
+    stage: str,
+    checkpoint: str,
+    episodes: int,
+    rounds: int = 1,
+    shelf: Path | None = None,
+) -> LevelRow:
+    """Judge a run's policy as it would lie on the shelf (beside the table unless given), put it there if it is the
+    stage's best, write the table."""
     config, rows = config_of(run), read_rows(results)
     learners, saved = load_learners(run, config, checkpoint)
     aside = run.folder / f"policy{ENDING}"
@@ -154,7 +168,7 @@ def adopt(results: Path, run: RunFolder, stage: str, checkpoint: str, episodes: 
     row, drawn = (judge_stage(config, policy, stage, episodes, sampled) for sampled in (False, True))
     spent = {**_spent(run, before), "rounds": rounds}
     if before is None or row.rate > before["rate"]:
-        replace_file(results / f"{stage}{ENDING}", aside.read_bytes())
+        replace_file((shelf or results) / f"{stage}{ENDING}", aside.read_bytes())
         rows[stage] = {**row._asdict(), "drawn_rate": drawn.rate, **spent, "preset": run.describe()["preset"]}
     else:
         rows[stage] = {**before, **spent}

@@ -17,7 +17,7 @@ from holdfast.config.sections import Config
 from holdfast.curriculum.adaptive import Adaptive, adapted, make_adaptive, positive_share
 from holdfast.curriculum.contract import Curriculum, Evaluated, Numbers, Plan, Played
 from holdfast.curriculum.deck_files import Source, write_deck
-from holdfast.curriculum.starts import Starts
+from holdfast.curriculum.starts import REACH_PX, Starts
 from holdfast.games.mario.backward import Along, Backward
 from holdfast.games.mario.bootstrap import BootstrapRules, BootstrapState, Log, after_log
 from holdfast.games.mario.exploring import Explorer
@@ -99,7 +99,7 @@ class StageCurriculum(Curriculum):
         """Fill the bins with moments on ways through the stage, before a policy has seen it."""
         config, settings = self.config, replace(self.config.world, script="", forward_steps=0, sticky=0.0)
         scratch = Mario(settings, config.rollout.lanes, config.run.seed + SCRATCH_SEED, self.world.threads)
-        explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), config.starts.reach_px)
+        explorer = Explorer(scratch, numpy_generator(config.run.seed, "explore"), REACH_PX)
         found = explorer.go(config.starts.explore)
         way = explorer.way() if found.ends and (isinstance(self.starts, Backward) or self.imitation is not None) else []
         if self.imitation is not None and way:

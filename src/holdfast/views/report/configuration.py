@@ -6,7 +6,7 @@ import json
 import shlex
 from typing import Any, NamedTuple
 
-from holdfast.config.options import OptionInfo, options_of
+from holdfast.config.options import OptionInfo, flattened, options_of
 from holdfast.config.sections import SECTIONS
 from holdfast.runs.folder import all_runs
 from holdfast.views.report.markup import Html, element, joined, section, table
@@ -27,11 +27,10 @@ class Setting(NamedTuple):
 
 
 def own_sections(world_name: object) -> dict[str, type]:
-    """The sections of one of our own worlds. A name from a run folder never decides what else is imported."""
-    from holdfast.worlds.ours import OURS
-    from holdfast.worlds.registry import own_game, world_class
+    """The sections of an installed world. A name in a run folder does not choose what is imported from elsewhere."""
+    from holdfast.worlds.registry import own_game, world_class, world_names
 
-    if world_name not in OURS:
+    if world_name not in world_names():
         return {}
     return {"world": world_class(str(world_name)).Settings, **own_game(world_name).sections}
 
@@ -41,9 +40,9 @@ def settings(config: dict[str, dict[str, Any]]) -> list[Setting]:
     kinds = {**own_sections(config.get("world", {}).get("name")), **SECTIONS}
     known = {f"{name}.{info.name}": info for name, kind in kinds.items() for info in options_of(kind)}
     return [
-        _setting(f"{section}.{key}", value, known.get(f"{section}.{key}"))
+        _setting(name, value, known.get(name))
         for section, options in config.items()
-        for key, value in options.items()
+        for name, value in flattened(options, known, f"{section}.")
     ]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from holdfast.views.event_words import told
 from holdfast.views.report.axes import short
 from holdfast.views.report.chart import COLOURS
 from holdfast.views.report.markup import Html, element, joined, section, table
@@ -14,7 +14,6 @@ from holdfast.views.report.record import Record, Rows, is_number
 
 ROUTINE = ("evaluation", "checkpoint")
 MOST_ROWS = 500
-LONGEST_DETAIL = 400
 
 
 # --- where the time goes ----------------------------------------------------------------------------------------------
@@ -81,7 +80,7 @@ def _timeline(events: Rows) -> Iterator[list[str]]:
             continue
         for event in group:
             name = element("strong", str(event.get("event")))
-            yield [_moment(event), str(event.get("iteration", "")), name, detail(event)]
+            yield [_moment(event), str(event.get("iteration", "")), name, told(event)]
 
 
 def _condensed(events: Rows) -> list[str]:
@@ -100,36 +99,6 @@ def _condensed(events: Rows) -> list[str]:
 def _moment(event: dict[str, Any]) -> str:
     """Date and time of day as the event has them, without the zone."""
     return str(event.get("time", ""))[:19].replace("T", " ")
-
-
-def detail(event: dict[str, Any]) -> str:
-    """The facts of an event, in words where they are known."""
-    match event:
-        case {"event": "interrupted", "signal": int(number)}:
-            known = {member.value: member.name for member in signal.Signals}
-            return known.get(number, f"signal {number}")
-        case {"event": "failed", "error": error, "text": text}:
-            words = f"{error}: {text}"
-        case {"event": "started" | "resumed", "notes": [*notes]}:
-            words = "; ".join(str(note) for note in notes)
-        case {"event": "finished" | "solved"}:
-            words = ""
-        case _:
-            facts = {name: fact for name, fact in event.items() if name not in ("event", "time", "iteration")}
-            words = plainly(facts)
-    return words if len(words) <= LONGEST_DETAIL else words[:LONGEST_DETAIL] + " …"
-
-
-def plainly(fact: Any) -> str:
-    """Any JSON value as words: names before their values, numbers short."""
-    match fact:
-        case dict():
-            return ", ".join(f"{name} {plainly(inside)}" for name, inside in fact.items())
-        case list():
-            return "; ".join(plainly(inside) for inside in fact)
-        case None:
-            return "none"
-    return short(fact) if is_number(fact) else str(fact)
 
 
 # --- evaluations ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,10 +21,12 @@ from holdfast.worlds.template.rules import CELLS
 class TrackSettings:
     """Walk to the marked cell: +1 on arrival, a small cost per step."""
 
-    far: int = option(7, "largest distance from start to target, in cells", low=1, high=CELLS - 1)
-    slip: float = option(0.0, "probability that chance picks the action instead of the agent", low=0.0, high=0.9)
-    steps: int = option(32, "an episode is cut after this many steps", low=1)
-    step_cost: float = option(0.01, "taken from the reward in every step", low=0.0, high=1.0)
+    expert: ClassVar = True
+
+    far: int = option(7, "Largest distance from start to target.", low=1, high=CELLS - 1, unit="cells")
+    slip: float = option(0.0, "Probability that chance picks the action instead of the agent.", low=0.0, high=0.9)
+    steps: int = option(32, "Truncate episodes after this many steps.", low=1, unit="steps")
+    step_cost: float = option(0.01, "Cost of every step, subtracted from the reward.", low=0.0, high=1.0)
 
 
 def track_spec(settings: TrackSettings) -> WorldSpec:
@@ -55,6 +58,10 @@ class Template(ArrayWorld):
         with announced("template", rules.__file__):
             self._begin(np.empty(0, np.int64))
             self.step({"player": np.empty((0, 1), np.int64)})
+
+    @classmethod
+    def spec_for(cls, settings: TrackSettings) -> WorldSpec:
+        return track_spec(settings)
 
     def _begin(self, lanes: np.ndarray) -> None:
         use_threads(self.threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from holdfast.config.options import option
 
@@ -20,23 +21,77 @@ _ACTS = ("world.backend", SUPERVISED)
 class WorkerSettings:
     """Supervised processes for foreign environments."""
 
-    start_parallel: int = option(1, "workers that may import and build at once", low=1, only=_ACTS, free=True)
+    expert: ClassVar = True
+
+    start_parallel: int = option(
+        1,
+        "Number of workers that may import and build their environment at once. Lower it where building takes "
+        "much memory.",
+        low=1,
+        only=_ACTS,
+        free=True,
+    )
     start_delay_s: float = option(
-        0.2, "worker i waits i times this long before it asks to build", low=0.0, only=_ACTS, free=True
+        0.2,
+        "Stagger of the start: worker i waits i times this long before it asks to build.",
+        low=0.0,
+        only=_ACTS,
+        free=True,
     )
     prewarm: bool = option(
-        True, "one worker builds, resets, steps and closes before the others start", only=_ACTS, free=True
+        True,
+        "Let one worker build, reset, step and close before the others start, so that a broken environment fails once.",
+        only=_ACTS,
+        free=True,
     )
     lock_file: str = option(
-        "", "build only while holding this file's lock, shared with other runs; empty: none", only=_ACTS, free=True
+        "",
+        "Build environments only while holding this lock file, which other runs can share; empty uses none.",
+        only=_ACTS,
+        free=True,
+        example="/tmp/build.lock",
     )
-    import_s: float = option(60.0, "longest an import may take", low=0.01, only=_ACTS, free=True)
-    build_s: float = option(120.0, "longest making an environment may take", low=0.01, only=_ACTS, free=True)
-    reset_s: float = option(60.0, "longest a reset may take", low=0.01, only=_ACTS, free=True)
-    step_s: float = option(15.0, "longest a step may take", low=0.01, only=_ACTS, free=True)
-    close_s: float = option(10.0, "longest closing may take", low=0.01, only=_ACTS, free=True)
+    import_s: float = option(
+        60.0,
+        "Time limit for importing the environment's module; the worker is replaced after it.",
+        low=0.01,
+        only=_ACTS,
+        free=True,
+    )
+    build_s: float = option(
+        120.0,
+        "Time limit for constructing an environment; the worker is replaced after it.",
+        low=0.01,
+        only=_ACTS,
+        free=True,
+    )
+    reset_s: float = option(
+        60.0,
+        "Time limit for a reset; the worker is replaced after it.",
+        low=0.01,
+        only=_ACTS,
+        free=True,
+    )
+    step_s: float = option(
+        15.0,
+        "Time limit for a step; the worker is replaced after it.",
+        low=0.01,
+        only=_ACTS,
+        free=True,
+    )
+    close_s: float = option(
+        10.0,
+        "Time limit for closing an environment; the worker is killed after it.",
+        low=0.01,
+        only=_ACTS,
+        free=True,
+    )
     respawns: int = option(
-        5, "replacements of one worker within 600 s; one more stops the run", low=0, only=_ACTS, free=True
+        5,
+        "Number of replacements of one worker within 600 s; one more stops the run.",
+        low=0,
+        only=_ACTS,
+        free=True,
     )
 
     def limit_s(self, phase: str) -> float:

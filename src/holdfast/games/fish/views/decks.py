@@ -19,7 +19,7 @@ EPISODES_PER_WORST = 5  # as in the harvest of a run: the worst 4 of 20
 def harvest_deck(arguments: argparse.Namespace, run: RunFolder, config: Config) -> Path:
     """Play a run's policy on seeds of its own and write the worst moments to a deck."""
     from holdfast.games.fish.harvest import BY_HAND, HarvestRule, harvest, harvest_keys, write_harvest
-    from holdfast.learner.fingerprint import fingerprint
+    from holdfast.learner.learner import fingerprint
     from holdfast.rollout.act import PolicyActor
     from holdfast.runs.reopen import load_learners
 

@@ -28,10 +28,17 @@ def school_sections(record: Record) -> Html:
         return joined()
     write_school_records(record.folder)
     plots = write_school_plots(record.folder)
+    return joined(school_tables(record), _plots(plots))
+
+
+def school_tables(record: Record) -> Html:
+    """What the sections say without their plots; nothing is written."""
+    if not (record.folder / HISTORY).is_file():
+        return joined()
     decisions, history = read_lines(record.folder / DECISIONS), read_lines(record.folder / HISTORY)
     trace = read_lines(record.folder / TRACE)
     scripts = read_yardsticks(record.folder)
-    return joined(_gate(decisions), _deck(trace), _schools(history, scripts), _plots(plots))
+    return joined(_gate(decisions), _deck(trace), _schools(history, scripts))
 
 
 def _gate(decisions: list[dict[str, Any]]) -> Html:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -49,33 +49,127 @@ HUNT = ("world.rules", ("hunt",))
 class FishSettings:
     """A school in a round pool; one predator; every fish decides for itself."""
 
+    expert: ClassVar = True
+
     rules: Literal["classic", "hunt"] = option(
-        "classic", "classic: the predator drifts upwards and chases nobody; hunt: it turns towards the nearest fish"
+        "classic",
+        "Rules of the predator. classic: it drifts upwards and chases no fish; hunt: it turns towards the "
+        "nearest fish.",
+        expert=False,
     )
-    fish: int = option(25, "how many fish swim in each lane", low=1, high=10_000)
-    steps: int = option(500, "an episode is cut after this many steps", low=1, high=LONGEST)
-    neighbours: bool = option(True, "fish see each other: 18 observations instead of 11")
+    fish: int = option(25, "Number of fish in each lane.", low=1, high=10_000, expert=False)
+    steps: int = option(
+        500,
+        "Truncate episodes after this many steps.",
+        low=1,
+        high=LONGEST,
+        expert=False,
+        unit="steps",
+    )
+    neighbours: bool = option(True, "Let fish observe each other: 18 numbers instead of 11.")
     reward: Literal["survive", "classic"] = option(
-        "survive", "survive: -1 on death; classic: points for distance, -50 on death"
+        "survive",
+        "Reward. survive: -1 on death; classic: a reward for distance to the predator, -50 on death.",
     )
     boost: float = option(
-        0.75, "first speed away from the centre, in units of 2; 0: a random velocity", low=0.0, high=1.0
+        0.75,
+        "Initial speed of fish, away from the centre; 0: a random velocity.",
+        low=0.0,
+        high=1.0,
+        unit="of the top speed 2",
     )
-    density_coef: float = option(0.0, "cost of crowded water", low=0.0, high=100.0, only=CLASSIC_REWARD)
-    density_target: float = option(0.4, "neighbours / 6 that cost nothing", low=0.0, high=200.0, only=CLASSIC_REWARD)
+    density_coef: float = option(
+        0.0,
+        "Coefficient of the cost of crowding in the classic reward.",
+        low=0.0,
+        high=100.0,
+        only=CLASSIC_REWARD,
+    )
+    density_target: float = option(
+        0.4,
+        "Number of neighbours / 6 that costs nothing.",
+        low=0.0,
+        high=200.0,
+        only=CLASSIC_REWARD,
+    )
     divergence_coef: float = option(
-        0.0, "pay for neighbours that swim away", low=-100.0, high=100.0, only=CLASSIC_REWARD
+        0.0,
+        "Coefficient of the reward for neighbours that swim away, in the classic reward.",
+        low=-100.0,
+        high=100.0,
+        only=CLASSIC_REWARD,
     )
-    heading_bias_fixed: bool = option(False, "let the predator also start towards 330-360 degrees")
-    spawn_clearance: float = option(0.0, "no fish starts nearer to the predator than this", low=0.0, high=5.0)
-    pool_radius: float = option(POOL_RADIUS, "of the round pool; fish begin within 0.8 of it", low=5.0, high=1000.0)
-    view_radius: float = option(4.0, "how far the hunter sees", low=0.0, high=20.0, only=HUNT)
-    view_angle: float = option(math.pi, "it sees this far to either side, rad", low=0.0, high=math.pi, only=HUNT)
-    turn_max: float = option(0.12, "it turns at most this much in a step, rad", low=0.0, high=math.pi, only=HUNT)
-    cruise_speed: float = option(1.0, "its speed without a target", low=0.0, high=FASTEST_HUNTER, only=HUNT)
-    chase_speed: float = option(2.4, "its speed after a target", low=0.0, high=FASTEST_HUNTER, only=HUNT)
-    accel: float = option(0.2, "how much its speed changes in a step", low=0.0, high=FASTEST_HUNTER, only=HUNT)
-    digest_steps: int = option(0, "steps after a kill in which it looks at nobody", low=0, high=LONGEST, only=HUNT)
+    heading_bias_fixed: bool = option(False, "Let the classic predator also start towards 330 to 360 degrees.")
+    spawn_clearance: float = option(
+        0.0,
+        "Smallest initial distance of a fish to the predator.",
+        low=0.0,
+        high=5.0,
+        unit="pool units",
+    )
+    pool_radius: float = option(
+        POOL_RADIUS,
+        "Radius of the round pool; fish start within 0.8 of it. Raise it for large schools.",
+        low=5.0,
+        high=1000.0,
+        unit="pool units",
+    )
+    view_radius: float = option(
+        4.0,
+        "Distance up to which the hunting predator sees fish.",
+        low=0.0,
+        high=20.0,
+        only=HUNT,
+        unit="pool units",
+    )
+    view_angle: float = option(
+        math.pi,
+        "Angle to either side up to which the hunting predator sees fish.",
+        low=0.0,
+        high=math.pi,
+        only=HUNT,
+        unit="rad",
+    )
+    turn_max: float = option(
+        0.12,
+        "Largest turn of the hunting predator per step.",
+        low=0.0,
+        high=math.pi,
+        only=HUNT,
+        unit="rad",
+    )
+    cruise_speed: float = option(
+        1.0,
+        "Speed of the hunting predator without a target.",
+        low=0.0,
+        high=FASTEST_HUNTER,
+        only=HUNT,
+        unit="pool units per s",
+    )
+    chase_speed: float = option(
+        2.4,
+        "Speed of the hunting predator after a target.",
+        low=0.0,
+        high=FASTEST_HUNTER,
+        only=HUNT,
+        unit="pool units per s",
+    )
+    accel: float = option(
+        0.2,
+        "Largest change of the hunting predator's speed per step.",
+        low=0.0,
+        high=FASTEST_HUNTER,
+        only=HUNT,
+        unit="pool units per s",
+    )
+    digest_steps: int = option(
+        0,
+        "Number of steps after a kill in which the hunting predator follows no fish.",
+        low=0,
+        high=LONGEST,
+        only=HUNT,
+        unit="steps",
+    )
 
 
 def sight_bound(pool_radius: float) -> float:
@@ -141,6 +235,10 @@ class Fish(ArrayWorld):
         with announced("fish", rules.__file__):
             self._begin(np.empty(0, np.int64))
             self.step({"fish": np.empty((0, settings.fish), np.int64)})
+
+    @classmethod
+    def spec_for(cls, settings: FishSettings) -> WorldSpec:
+        return fish_spec(settings)
 
     def bounds(self) -> dict[str, Bounds]:
         """How many fish there are decides how far kernels go; -1 is the death step of who lives."""

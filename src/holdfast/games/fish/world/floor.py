@@ -6,6 +6,7 @@ under both rules. A classic predator's whole path is fixed, and there a search o
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -123,9 +124,18 @@ def doomed_fish(world: Fish, depth: int = 1) -> np.ndarray:
 
 
 def spawn_floor(settings: FishSettings, keys: np.ndarray, depth: int | None = None) -> Floor:
-    """The floor of the episodes with these keys, as deep as the rules allow unless a depth is given."""
-    world = Fish(settings, len(keys), seed=0)
-    world.reset(keys=keys)
-    deepest = 1 if world.rules.hunts else CLASSIC_DEPTH
-    doomed = doomed_fish(world, deepest if depth is None else depth)
-    return Floor(doomed.sum(axis=1), world.state.n_fish.copy())
+    """The floor of the episodes with these keys, as deep as the rules allow unless a depth is given; each is searched
+    once and remembered."""
+    deepest = 1 if settings.rules == "hunt" else CLASSIC_DEPTH
+    return _floor_of(settings, np.ascontiguousarray(keys, np.uint64).tobytes(), deepest if depth is None else depth)
+
+
+@lru_cache(maxsize=64)  # evaluations of a run with fixed seeds ask for the same ones each time
+def _floor_of(settings: FishSettings, keys: bytes, depth: int) -> Floor:
+    chosen = np.frombuffer(keys, np.uint64)
+    world = Fish(settings, len(chosen), seed=0)
+    world.reset(keys=chosen)
+    floor = Floor(doomed_fish(world, depth).sum(axis=1), world.state.n_fish.copy())
+    for array in floor:
+        array.flags.writeable = False
+    return floor

@@ -6,13 +6,9 @@ each of them against recorded RAM. Facts mean something only in mode 1: the attr
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from holdfast.kit.compiled import inlined
-
-Ram = Any  # uint8 [2048], or a whole row of the console, whose first bytes they are
 
 MODE, TASK, SCREEN_OFF, ROUTINE = 0x0770, 0x0772, 0x0774, 0x000E
 X_PAGE, X_PIXEL, SCREEN_PAGE, SCREEN_PIXEL, SCREEN_X = 0x006D, 0x0086, 0x071A, 0x071C, 0x03AD

@@ -15,7 +15,6 @@ from holdfast.nes.assembler import assemble, ines_file
 FLAG_X, PIPE_X, WARP_X, MAZE_X, PIT_X, ENEMY_X = 1472, 128, 192, 1264, 416, 300
 PIPE_WIDTH = 16
 BONUS_END_X, BONUS_EXIT_X = 120, 600
-GROUND_Y = 176
 
 SOURCE = """
 buttons = $F0

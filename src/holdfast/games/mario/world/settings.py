@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from holdfast.config.options import option
 from holdfast.games.mario.world.play import BEST, POSITIVE, SIGNED, Rules
@@ -16,74 +16,200 @@ MOST_STEPS = 1_000_000
 class MarioSettings:
     """Super Mario Bros, from the start of a stage to its flag or axe."""
 
+    expert: ClassVar = True
+
     backend: Literal["console", "nes_py"] = option(
-        "console", "console: our own, all lanes in this process; nes_py: that emulator, a supervised process per lane"
+        "console",
+        "Emulator. console: Holdfast's own, all lanes in this process; nes_py: the nes-py package, one "
+        "supervised process per lane.",
     )
-    rom: str = option("", "path of the ROM; empty: look for it; own: the project's own small cartridge")
+    rom: str = option(
+        "",
+        "Path of the ROM file; empty: the installed package's; own: Holdfast's small test cartridge.",
+        example="own",
+    )
     blocks: bool = option(
         False,
-        "compile the game's own hot paths into the console: some minutes once, then nearly twice as many steps",
+        "Compile the game's hot code paths. Takes minutes once, then plays nearly twice as many steps per second.",
         free=True,
     )
-    stages: str = option("1-1", "which stages episodes begin in: 1-1, a list 1-1,1-3, a world 1-*, or all")
+    stages: str = option(
+        "1-1",
+        "Stages that episodes begin in: 1-1, a list 1-1,1-3, a world 1-*, or all.",
+        expert=False,
+        example="1-2",
+    )
     stage_weights: Literal["uniform", "need"] = option(
-        "uniform", "need: stages that are cleared seldom come more often"
+        "uniform",
+        "How often each stage comes: all alike, or those cleared seldom more often (need).",
     )
-    auto_start: bool = option(True, "begin in play; false: on the title screen, where the policy must press START")
+    auto_start: bool = option(
+        True,
+        "Begin episodes in play; false: on the title screen, where the policy must press START.",
+    )
     obs: Literal["compact", "tiles", "pixels"] = option(
-        "compact", "compact: 328 numbers around Mario; tiles: 873; pixels: 84 x 84 gray pictures"
+        "compact",
+        "Observation. compact: 328 numbers around Mario from memory; tiles: 873 numbers; pixels: 84 x 84 grey images.",
+        expert=False,
     )
-    stack: int = option(4, "how many pictures are seen at once", low=1, high=16, only=("world.obs", ("pixels",)))
-    max_pool: bool = option(True, "see the brighter of a step's last two frames", only=("world.obs", ("pixels",)))
-    actions: str = option("simple", "right, simple, complex, extended, or an own list like NOOP,RIGHT+B,RIGHT+A+B")
-    frame_skip: int = option(4, "frames per step", low=1, high=60)
-    sticky: float = option(0.0, "chance that a step repeats the buttons of the one before", low=0.0, high=0.95)
-    noop_max: int = option(30, "an episode begins with up to this many frames without a button", low=0, high=240)
-    life_mode: Literal["life", "game"] = option("life", "life: the first lost life ends the episode; game: the last")
-    max_steps: int = option(2500, "an episode is cut after this many steps", low=1, high=MOST_STEPS)
+    stack: int = option(
+        4,
+        "Number of frames stacked in an observation of pixels.",
+        low=1,
+        high=16,
+        only=("world.obs", ("pixels",)),
+    )
+    max_pool: bool = option(
+        True,
+        "Take the brighter of a step's last two frames for each pixel, against flicker.",
+        only=("world.obs", ("pixels",)),
+    )
+    actions: str = option(
+        "simple",
+        "Set of actions: right, simple, complex, extended, or a list of buttons such as NOOP,RIGHT+B,RIGHT+A+B.",
+        expert=False,
+        example="complex",
+    )
+    frame_skip: int = option(4, "Number of frames per step.", low=1, high=60, unit="frames")
+    sticky: float = option(
+        0.0,
+        "Probability that a step repeats the previous step's buttons. Raise it to train policies that do not "
+        "memorise one way.",
+        low=0.0,
+        high=0.95,
+        example="0.25",
+    )
+    noop_max: int = option(
+        30,
+        "Largest number of frames without a button at the start of an episode.",
+        low=0,
+        high=240,
+        unit="frames",
+    )
+    life_mode: Literal["life", "game"] = option(
+        "life",
+        "Whether the first lost life ends the episode, or the last of the game.",
+    )
+    max_steps: int = option(2500, "Truncate episodes after this many steps.", low=1, high=MOST_STEPS, unit="steps")
     stagnation_steps: int = option(
-        200, "it is cut after this many steps without new ground or a new room", low=1, high=MOST_STEPS
+        200,
+        "Truncate episodes after this many steps without new ground or a new room.",
+        low=1,
+        high=MOST_STEPS,
+        unit="steps",
     )
-    stagnation_terminal: bool = option(False, "standing still ends the episode for good: nothing of worth follows")
+    stagnation_terminal: bool = option(
+        False,
+        "Let standing still terminate the episode instead of truncating it, so that its value is not bootstrapped.",
+    )
     maze_rule: Literal["end", "continue"] = option(
         "end",
-        "end: being sent back by a maze, or certain to be, ends the episode; continue: the first loop of a room leads "
-        "on, the second or a pipe to old ground ends it",
+        "Mazes. end: being sent back, or certain to be, ends the episode; continue: the first loop of a room "
+        "continues, the second or a pipe to old ground ends it.",
     )
-    skip_busy: bool = option(True, "loading and pipes pass within the step that led there")
+    skip_busy: bool = option(True, "Skip loading screens and pipes within the step that led there.")
     alarm: Literal["stop", "warn"] = option(
-        "stop", "what to do when a lane plays on for longer than the game's own clock allows", free=True
+        "stop",
+        "What to do when a lane plays longer than the game's own clock allows, which would be an emulator error.",
+        free=True,
     )
-    base_weight: float = option(1.0, "weight of the game's reward: pixels to the right, ticks, death", low=0.0)
-    score_weight: float = option(0.025, "weight of points of the game's score", low=0.0)
+    base_weight: float = option(
+        1.0,
+        "Coefficient of the game's own reward: pixels to the right, clock, death.",
+        low=0.0,
+    )
+    score_weight: float = option(0.025, "Coefficient of points of the game's score.", low=0.0)
     distance_mode: Literal["best", "signed", "positive"] = option(
-        "best", "best: only new ground pays; signed: any pixel; positive: pixels to the right, also again and again"
+        "best",
+        "Distance that is rewarded. best: only new ground; signed: every pixel; positive: pixels to the right, "
+        "also repeated ones.",
     )
-    distance_weight: float = option(0.0125, "pay for a pixel of distance", low=0.0)
-    distance_weight_final: float | None = option(None, "where it is annealed to; none: it stays", low=0.0)
-    distance_anneal: int = option(0, "steps of a lane until it is there", low=0)
-    early_steps: int = option(0, "first steps of a lane with a distance weight of their own", low=0)
-    early_distance_weight: float = option(0.025, "that weight", low=0.0)
-    scale_start: float = option(0.02, "factor on everything but the end's reward", low=0.0)
-    scale_final: float = option(0.02, "where it is annealed to", low=0.0)
-    scale_anneal: int = option(0, "steps of a lane until it is there; 0: from the first step on", low=0)
-    flag_reward: float = option(1.0, "for a cleared stage")
-    death_start: float = option(-1.0, "for a lost life or a maze's loop", high=0.0)
-    death_final: float = option(-1.0, "where it is annealed to", high=0.0)
-    death_anneal: int = option(0, "steps of a lane until it is there; 0: from the first step on", low=0)
-    milestone_every: int = option(0, "pixels between milestones; 0: none", low=0)
-    milestone_bonus: float = option(0.0, "for each milestone passed for the first time in an episode", low=0.0)
-    script: str = option("", "forced first steps, as RIGHT+B:240,RIGHT+A+B:60 (buttons:steps)")
-    script_scope: Literal["run", "episode"] = option("run", "force a lane's first episode, or every early one")
+    distance_weight: float = option(0.0125, "Reward per pixel of distance.", low=0.0)
+    distance_weight_final: float | None = option(
+        None,
+        "Reward per pixel at the end of its annealing; none: constant.",
+        low=0.0,
+        example="0.005",
+    )
+    distance_anneal: int = option(
+        0,
+        "Number of steps of a lane over which the reward per pixel is annealed.",
+        low=0,
+        unit="steps",
+        example="80000",
+    )
+    early_steps: int = option(
+        0,
+        "Number of first steps of a lane with a reward per pixel of their own.",
+        low=0,
+        unit="steps",
+        example="20000",
+    )
+    early_distance_weight: float = option(0.025, "Reward per pixel in a lane's first world.early_steps.", low=0.0)
+    scale_start: float = option(
+        0.02,
+        "Factor on all rewards but that of the episode's end, at the start of annealing.",
+        low=0.0,
+    )
+    scale_final: float = option(0.02, "Factor on all rewards but that of the episode's end, after annealing.", low=0.0)
+    scale_anneal: int = option(
+        0,
+        "Number of steps of a lane over which that factor is annealed; 0: final from the first step on.",
+        low=0,
+        unit="steps",
+    )
+    flag_reward: float = option(
+        1.0,
+        "Reward for clearing the stage. Raise it where the way to the flag pays less than another.",
+    )
+    death_start: float = option(-1.0, "Reward for a lost life or a maze's loop, at the start of annealing.", high=0.0)
+    death_final: float = option(-1.0, "Reward for a lost life or a maze's loop, after annealing.", high=0.0)
+    death_anneal: int = option(
+        0,
+        "Number of steps of a lane over which that reward is annealed; 0: final from the first step on.",
+        low=0,
+        unit="steps",
+    )
+    milestone_every: int = option(0, "Distance between milestones; 0: none.", low=0, unit="px", example="256")
+    milestone_bonus: float = option(
+        0.0,
+        "Reward for each milestone passed for the first time in an episode.",
+        low=0.0,
+        example="0.5",
+    )
+    script: str = option("", "Forced first steps of an episode: BUTTONS:STEPS,…", example="RIGHT+B:240,RIGHT+A+B:60")
+    script_scope: Literal["run", "episode"] = option(
+        "run",
+        "Whether the script is played in a lane's first episode only (run), or in every early one (episode).",
+    )
     script_until: int = option(
         0,
-        "steps of a lane in which new episodes begin with the script",
+        "Number of steps of a lane in which new episodes begin with the script.",
         low=0,
         only=("world.script_scope", ("episode",)),
+        unit="steps",
+        example="80000",
     )
-    forward_steps: int = option(0, "first steps of each lane that are forced forward", low=0)
-    forward_action: str = option("", "buttons of a forced forward step; empty: the best probed, RIGHT+B or RIGHT")
-    probe_steps: int = option(0, "try each action for this many steps to find the forward action", low=0, high=24)
+    forward_steps: int = option(
+        0,
+        "Number of first steps of each lane that are forced forward.",
+        low=0,
+        unit="steps",
+        example="1024",
+    )
+    forward_action: str = option(
+        "",
+        "Buttons of a forced forward step; empty: the best one probed, RIGHT+B or RIGHT.",
+        example="RIGHT+B",
+    )
+    probe_steps: int = option(
+        0,
+        "Number of steps that each action is tried for to find the forward action; 0: none.",
+        low=0,
+        high=24,
+        unit="steps",
+        example="24",
+    )
 
     @property
     def light(self) -> MarioSettings:

@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.config.options import options_of, out_of_bounds
 from holdfast.games.pursuit.world import spawn
-from holdfast.games.pursuit.world.constants import as_record, make_rules
+from holdfast.games.pursuit.world.constants import CIRCLE_GAP, ROBOT_RADIUS, as_record, make_rules
 from holdfast.games.pursuit.world.duel import MAX_STEPS, OBSTACLES, SPAWN_MAX, SPAWN_MIN, make_rows, views
 from holdfast.games.pursuit.world.scripted import SCRIPTS
 from holdfast.games.pursuit.world.settings import PursuitSettings
@@ -17,7 +17,7 @@ from holdfast.kit.errors import ConfigError
 
 TRIAL_LANES = 64
 TRIAL_PLACES = 256  # tries in each
-BLIND = "world.circles_seen = 0 lets nobody observe them: raise it, or set world.allow_blind = true"
+BLIND = "world.circles.observed = 0 lets nobody observe them: raise it"
 RAREST_START = 1e-3  # of all places: rarer ones would cost more time than the duels themselves
 
 
@@ -36,7 +36,7 @@ def _out_of_bounds(settings: PursuitSettings) -> list[str]:
     """Settings made in Python have not passed the reader of presets and command lines."""
     found = []
     for info in options_of(PursuitSettings):
-        value = getattr(settings, info.name)
+        value = getattr(settings, info.attribute)
         wrong = None if value is None else out_of_bounds(value, info)
         if wrong:
             found.append(f"world.{info.name} = {value} {wrong}")
@@ -62,12 +62,13 @@ def _side_problems(s: PursuitSettings) -> list[str]:
 
 def _size_problems(s: PursuitSettings) -> list[str]:
     found = []
-    if 2.0 * s.robot_radius >= min(s.arena_w, s.arena_h):
-        found.append(f"world.robot_radius = {s.robot_radius:g} does not fit into {s.arena_w:g} x {s.arena_h:g} m")
-    if s.circle_r_min > s.circle_r_max:
-        found.append(f"world.circle_r_min = {s.circle_r_min:g} is more than world.circle_r_max = {s.circle_r_max:g}")
-    if s.obstacles_least is not None and s.obstacles_least > s.obstacles:
-        found.append(f"world.obstacles_least = {s.obstacles_least} is more than world.obstacles = {s.obstacles}")
+    if min(s.arena_w, s.arena_h) <= 2.0 * ROBOT_RADIUS:
+        found.append(f"a robot of {ROBOT_RADIUS:g} m does not fit into {s.arena_w:g} x {s.arena_h:g} m")
+    if len(s.circles_radius) != 2 or s.circles_radius[0] > s.circles_radius[1]:
+        given = ",".join(f"{radius:g}" for radius in s.circles_radius)
+        found.append(f"world.circles.radius = {given}: must be the smallest and the largest, as in 0.3,1")
+    if s.circles_least is not None and s.circles_least > s.obstacles:
+        found.append(f"world.circles.least = {s.circles_least} is more than world.obstacles = {s.obstacles}")
     return found
 
 
@@ -80,16 +81,16 @@ def _sight_problems(s: PursuitSettings) -> list[str]:
         found.append(f"world.obstacles = {s.obstacles}, but {BLIND}")
     if s.history == 0 and not s.history_lidar:
         found.append("world.history_lidar has no effect while world.history is 0: remove it")
-    if s.w_vis_pursuer == 0.0 and s.vis_rule != "sensor":
-        found.append("world.vis_rule has no effect while world.w_vis_pursuer is 0: remove it")
-    if s.w_search == 0.0 and s.t_stale != 50:
-        found.append("world.t_stale has no effect while world.w_search is 0: remove it")
+    if s.reward_visibility == 0.0 and s.reward_visibility_rule != "sensor":
+        found.append("world.reward.visibility_rule has no effect while world.reward.visibility is 0: remove it")
+    if s.reward_search == 0.0 and s.reward_search_stale != 50:
+        found.append("world.reward.search_stale has no effect while world.reward.search is 0: remove it")
     return found
 
 
 def blind(s: PursuitSettings) -> bool:
-    """Nobody observes circles, and that is not on purpose."""
-    return s.obs != "sensor" and s.circles_seen == 0 and not s.allow_blind
+    """Nobody observes circles."""
+    return s.obs != "sensor" and s.circles_observed == 0
 
 
 def start_problem(settings: PursuitSettings, spawn_min: float, spawn_max: float, obstacles: int) -> str | None:
@@ -101,8 +102,8 @@ def start_problem(settings: PursuitSettings, spawn_min: float, spawn_max: float,
     complete, accepted = _trial(_of_starts(settings), spawn_min, spawn_max, obstacles)
     size = f"{settings.arena_w:g} x {settings.arena_h:g} m"
     if complete == 0.0:
-        radii = f"radius {settings.circle_r_min:g} to {settings.circle_r_max:g} m"
-        return f"{obstacles} circles of {radii} with gaps of {settings.circle_gap:g} m do not fit into {size}"
+        radii = "radius {:g} to {:g} m".format(*settings.circles_radius)
+        return f"{obstacles} circles of {radii} with gaps of {CIRCLE_GAP:g} m do not fit into {size}"
     if accepted < RAREST_START:
         return (
             f"starts {spawn_min:g} to {spawn_max:g} m apart among {obstacles} circles are too rare in {size}: "
@@ -113,8 +114,9 @@ def start_problem(settings: PursuitSettings, spawn_min: float, spawn_max: float,
 
 def _of_starts(settings: PursuitSettings) -> PursuitSettings:
     """Only what starts depend on, so that worlds that differ elsewhere share a trial."""
-    names = ("arena_w", "arena_h", "robot_radius", "circle_r_min", "circle_r_max", "circle_gap", "filter", "cbf_point")
-    return PursuitSettings(**{name: getattr(settings, name) for name in (*names, "cbf_body", "randomise")})
+    names = ("arena_w", "arena_h", "circles_radius")
+    more = ("filter", "safety_body", "randomise")
+    return PursuitSettings(**{name: getattr(settings, name) for name in (*names, *more)})
 
 
 @lru_cache(maxsize=256)

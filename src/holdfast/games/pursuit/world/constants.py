@@ -16,6 +16,19 @@ ANY_DISTANCE = 1e9
 FLAT, SENSOR = 0, 1  # kinds of observation
 NO_TASK = -1
 
+DT = 0.05  # s, length of a world step
+ROBOT_RADIUS = 0.15  # m
+LIDAR_RANGE = 5.0  # m
+OMEGA_MAX = 2.84  # rad/s, largest turn rate
+CIRCLE_GAP = 0.5  # m, least gap between circles, and from circles to walls
+FLEE_SHARE, FLEE_SPEED = 0.5, 0.5  # of an evader's lessons of navigation; of the slow pursuer's largest speed in them
+NOISE_LIDAR, NOISE_POSITION, NOISE_HEADING_DEG = 0.015, 0.005, 0.5  # m, m and degrees, under domain randomisation
+NOISE_CIRCLES = 0.1  # m, largest error of observed circles per axis
+SPEED_PRICE, TURN_PRICE = 150.0, 1.0  # of changes by the safety filter
+GUARDED_POINT = 0.1  # m ahead of the centre
+ROBOT_GAP = 0.35  # m, least distance of the centres where robots are kept apart
+SAFETY_REFERENCE = 1.0  # barrier value that earns all of world.reward.safety
+
 # How far arena and speed spread, as shares of their settings: 18-22 m and 0.85-1.15 m/s in the 20 m arena; 4.0-4.8 m
 # and 0.18-0.26 m/s for a robot of 0.22 m/s in one of 4.4 m.
 SPREAD = {
@@ -118,24 +131,24 @@ def make_rules(settings: PursuitSettings) -> Rules:
         plays_p=s.play != "evader",
         plays_e=s.play != "pursuer",
         task_side=NO_TASK if s.task == "duel" else (PURSUER if s.play == "pursuer" else EVADER),
-        flee_share=s.flee_share if s.play == "evader" else 0.0,
-        flee_speed=s.flee_speed,
+        flee_share=FLEE_SHARE if s.play == "evader" else 0.0,
+        flee_speed=FLEE_SPEED,
         half_w=s.arena_w / 2.0,
         half_h=s.arena_h / 2.0,
-        dt=s.dt,
+        dt=DT,
         hold=s.hold,
         capture_radius=s.capture_radius,
-        robot_radius=s.robot_radius,
+        robot_radius=ROBOT_RADIUS,
         v_max_p=s.v_max_pursuer,
         v_max_e=s.v_max_evader,
-        omega_max=s.omega_max,
+        omega_max=OMEGA_MAX,
         prep_steps=s.prep_steps,
         timeout_truncates=s.timeout_as == "truncated",
         fixed_speed=s.fixed_speed,
-        obstacles_least=-1 if s.obstacles_least is None else s.obstacles_least,
-        circle_r_min=s.circle_r_min,
-        circle_r_max=s.circle_r_max,
-        circle_gap=s.circle_gap,
+        obstacles_least=-1 if s.circles_least is None else s.circles_least,
+        circle_r_min=s.circles_radius[0],
+        circle_r_max=s.circles_radius[1],
+        circle_gap=CIRCLE_GAP,
         sight=SENSOR if s.obs == "sensor" else FLAT,
         masks_p=masked,
         masks_e=masked and s.mask_roles == "both",
@@ -143,7 +156,7 @@ def make_rules(settings: PursuitSettings) -> Rules:
         half_cone=ALL_ROUND if s.fov_deg >= 360.0 else math.radians(s.fov_deg) / 2.0,
         occludes=s.occlusion,
         mask_by_step=s.mask_unit == "step",
-        circles_seen=s.circles_seen,
+        circles_seen=s.circles_observed,
         time_left=s.time_left,
         sincos=s.heading == "sincos",
         recalls_p=recalled_size(s, PURSUER) > 0,
@@ -154,47 +167,47 @@ def make_rules(settings: PursuitSettings) -> Rules:
         history=s.history,
         remembers_lidar=s.history_lidar,
         rays=s.lidar_rays,
-        lidar_range=s.lidar_range,
-        lidar_noise=s.dr_lidar_noise if randomises else s.lidar_noise,
-        distance_scale=s.distance_scale,
-        capture_bonus=s.capture_bonus,
-        timeout_penalty=s.timeout_penalty,
-        discounted=s.shaping == "discounted",
-        gamma=s.shaping_gamma if s.shaping == "discounted" else 1.0,
-        w_vis=s.w_vis_pursuer,
-        vis_ignores_cone=s.vis_rule == "range_los",
-        w_search=s.w_search,
-        t_stale=s.t_stale,
-        w_occlusion=s.w_occlusion,
-        visibility_weight=s.visibility_weight if s.use_visibility else 0.0,
-        survival_bonus=s.survival_bonus,
-        w_approach=s.w_obs_approach,
-        w_collision=s.w_collision,
-        w_wall=s.w_wall,
-        w_safety=s.w_safety,
-        h_ref=s.h_ref,
-        w_cbf=s.w_cbf,
-        w_interv=s.w_interv,
+        lidar_range=LIDAR_RANGE,
+        lidar_noise=NOISE_LIDAR if randomises else s.lidar_noise,
+        distance_scale=s.reward_distance,
+        capture_bonus=s.reward_capture,
+        timeout_penalty=s.reward_timeout,
+        discounted=s.reward_shaping == "discounted",
+        gamma=s.reward_shaping_gamma if s.reward_shaping == "discounted" else 1.0,
+        w_vis=s.reward_visibility,
+        vis_ignores_cone=s.reward_visibility_rule == "range_los",
+        w_search=s.reward_search,
+        t_stale=s.reward_search_stale,
+        w_occlusion=s.reward_occlusion,
+        visibility_weight=s.reward_hiding,
+        survival_bonus=s.reward_survival,
+        w_approach=s.reward_approach,
+        w_collision=s.reward_collision,
+        w_wall=s.reward_wall,
+        w_safety=s.reward_safety,
+        h_ref=SAFETY_REFERENCE,
+        w_cbf=s.reward_unsafe,
+        w_interv=s.reward_intervention,
         randomises=randomises,
         arena_low=arena[0],
         arena_high=arena[1],
         speed_low=speed[0],
         speed_high=speed[1],
-        gain_spread=s.dr_gain,
-        delay_max=s.dr_delay,
-        tau0=s.dr_tau0,
-        position_noise=s.dr_position_noise if randomises else 0.0,
-        heading_noise=math.radians(s.dr_heading_noise) if randomises else 0.0,
-        circle_shift=s.dr_circle_shift,
+        gain_spread=s.noise_gain,
+        delay_max=s.noise_delay,
+        tau0=s.noise_time_constant,
+        position_noise=NOISE_POSITION if randomises else 0.0,
+        heading_noise=math.radians(NOISE_HEADING_DEG) if randomises else 0.0,
+        circle_shift=NOISE_CIRCLES,
         filters_p=filters in ("both", "pursuer"),
         filters_e=filters in ("both", "evader"),
-        decay=s.cbf_decay,
-        root_w_v=math.sqrt(s.cbf_w_v),
-        root_w_omega=math.sqrt(s.cbf_w_omega),
-        point=s.cbf_point,
-        body_margin=s.cbf_point**2 if s.cbf_body else 0.0,
-        guards_robot=s.cbf_robot,
-        robot_gap=s.cbf_r_min,
+        decay=s.safety_decay,
+        root_w_v=math.sqrt(SPEED_PRICE),
+        root_w_omega=math.sqrt(TURN_PRICE),
+        point=GUARDED_POINT,
+        body_margin=GUARDED_POINT**2 if s.safety_body else 0.0,
+        guards_robot=s.safety_robots,
+        robot_gap=ROBOT_GAP,
     )
 
 
@@ -225,7 +238,7 @@ def observation_parts(settings: PursuitSettings, side: int) -> tuple[tuple[str, 
         believed = (("belief", (believed_size(settings),)),) if believed_size(settings) else ()
         return (*parts, *_judging_part(settings, side), *believed)
     poses = 17 if settings.heading == "sincos" else 14
-    numbers = poses + masked(settings, side) + settings.time_left + 2 * settings.circles_seen
+    numbers = poses + masked(settings, side) + settings.time_left + 2 * settings.circles_observed
     return (("state", (numbers + recalled_size(settings, side),)), *_judging_part(settings, side))
 
 

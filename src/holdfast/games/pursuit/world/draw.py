@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from holdfast.games.pursuit.world.constants import ALL_ROUND, ANY_DISTANCE, observation_parts, recalled_size
+from holdfast.games.pursuit.world.constants import (
+    ALL_ROUND,
+    ANY_DISTANCE,
+    DT,
+    LIDAR_RANGE,
+    ROBOT_RADIUS,
+    observation_parts,
+    recalled_size,
+)
 from holdfast.games.pursuit.world.duel import MAX_STEPS, NEVER, SIDES, TRAIL, Duel
 
 if TYPE_CHECKING:
@@ -127,13 +135,13 @@ def draw_lidar(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
     if settings.obs != "sensor" or role is None:
         return
     start = math.prod(observation_parts(settings, side)[0][1])
-    ranges = role.obs[lane, 0, start : start + settings.lidar_rays].astype(np.float64) * settings.lidar_range
+    ranges = role.obs[lane, 0, start : start + settings.lidar_rays].astype(np.float64) * LIDAR_RANGE
     pose = world.state.pose[lane, side]
     angles = pose[2] + np.arctan2(world.rays[:, 1], world.rays[:, 0])
     dot = 1.3 * SMOOTH / canvas.scale
     for length, angle in zip(ranges, angles, strict=True):
         x, y = pose[0] + length * math.cos(angle), pose[1] + length * math.sin(angle)
-        strength = 220 if length < 0.99 * settings.lidar_range else 60
+        strength = 220 if length < 0.99 * LIDAR_RANGE else 60
         canvas.pen.ellipse(canvas.box(x, y, dot, dot), fill=faded(side, strength))
 
 
@@ -142,14 +150,14 @@ def draw_recalled(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
     x, y, _, step = world.state.last_seen[lane, side]
     if not recalled_size(world.settings, side) or step == NEVER or world.state.visible[lane, side]:
         return
-    age = (world.state.step[lane] - step) * world.settings.dt
+    age = (world.state.step[lane] - step) * DT
     ring = LEAST_BODY * 2.0 * max(canvas.half)
     canvas.pen.ellipse(canvas.box(x, y, ring, ring), outline=faded(side, 60 + int(160 / (1.0 + age))), width=2 * SMOOTH)
 
 
 def draw_robot(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
     x, y, heading = world.state.pose[lane, side]
-    radius = max(world.settings.robot_radius, LEAST_BODY * 2.0 * max(canvas.half))
+    radius = max(ROBOT_RADIUS, LEAST_BODY * 2.0 * max(canvas.half))
     c, s = math.cos(heading), math.sin(heading)
     outline = radius * BODY @ np.array([[c, s], [-s, c]]) + (x, y)
     canvas.pen.polygon(canvas.pixels(outline), fill=COLOURS[side], outline=(255, 255, 255, 190), width=SMOOTH)
@@ -161,8 +169,8 @@ def draw_robot(canvas: Canvas, world: Pursuit, lane: int, side: int) -> None:
 def draw_header(image: Image.Image, world: Pursuit, lane: int) -> None:
     duel = world.state
     pen = ImageDraw.Draw(image)
-    seconds = duel.step[lane] * world.settings.dt
-    limit = duel.level[lane, MAX_STEPS] * world.settings.dt
+    seconds = duel.step[lane] * DT
+    limit = duel.level[lane, MAX_STEPS] * DT
     pen.text((MARGIN, 12), f"{seconds:.1f} of {limit:.0f} s", fill=FAINT_INK, font=font(17))
     pen.text((image.width / 2, 12), f"{duel.distance[lane]:.1f} m apart", fill=INK, font=font(17), anchor="ma")
     right = image.width - MARGIN

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from holdfast.games.pursuit.world import opening, rules, scripted, spawn
-from holdfast.games.pursuit.world.checks import check_settings, diagonal, start_problem
+from holdfast.games.pursuit.world.checks import check_settings, diagonal, setting_problems, start_problem
 from holdfast.games.pursuit.world.constants import (
     as_record,
     believed_size,
@@ -122,6 +122,10 @@ class Pursuit(ArrayWorld):
             self._step(self._script_actions[:0], self._script_actions[:0])
         if settings.task == "duel":
             refuse_dominant(settings)
+
+    @classmethod
+    def spec_for(cls, settings: PursuitSettings) -> WorldSpec | None:
+        return None if setting_problems(settings) else pursuit_spec(settings)
 
     def bounds(self) -> dict[str, Bounds]:
         """Circles in their room, cells of an arena that has a size, steps that count from 0."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from holdfast.config.options import option
 from holdfast.games.pursuit.world.duel import ROOM
@@ -15,8 +15,7 @@ FILTERED = ("world.filter", ("both", "pursuer", "evader"))
 RANDOMISED = ("world.randomise", ("arena", "robot"))
 NAVIGATION = ("world.task", ("navigate",))
 ONE_SIDE = ("world.play", ("pursuer", "evader"))
-HIDING = ("world.use_visibility", (True,))
-DISCOUNTED = ("world.shaping", ("discounted",))
+DISCOUNTED = ("world.reward.shaping", ("discounted",))
 Sides = Literal["both", "pursuer", "evader"]
 
 
@@ -24,137 +23,278 @@ Sides = Literal["both", "pursuer", "evader"]
 class PursuitSettings:
     """A pursuer against an evader: caught within `capture_radius`, escaped at the end of the time."""
 
-    play: Sides = option("both", "the sides that policies play; the other follows world.opponent")
+    expert: ClassVar = True
+    tables: ClassVar = ("circles", "lidar", "reward", "noise", "safety")
+
+    play: Sides = option("both", "Sides that policies play; the other side follows world.opponent.")
     opponent: Literal["random", "still", "greedy", "intercept", "flee", "corner", "orbit", "wall_slide"] = option(
-        "random", "script of the side that is not played", only=ONE_SIDE
+        "random",
+        "Script of the side that no policy plays.",
+        only=ONE_SIDE,
     )
     task: Literal["duel", "navigate"] = option(
-        "duel", "navigate: reach goals, or flee from a slow pursuer; a first lesson for one side with the same sight"
-    )
-    flee_share: float = option(
-        0.5, "share of an evader's lessons that are about fleeing", low=0.0, high=1.0, only=NAVIGATION
-    )
-    flee_speed: float = option(
-        0.5, "speed of the slow pursuer in them, as a share of its largest", low=0.0, high=1.0, only=NAVIGATION
+        "duel",
+        "Task. duel: pursuit and evasion; navigate: reach goals, or flee from a slow pursuer, as a first lesson "
+        "for one side with the same observation.",
     )
 
-    arena_w: float = option(20.0, "width of the arena, m", low=2.0, high=1000.0)
-    arena_h: float = option(20.0, "height of the arena, m", low=2.0, high=1000.0)
-    dt: float = option(0.05, "length of a world step, s", low=0.001, high=1.0)
-    max_steps: int = option(1200, "world steps after which the evader has escaped", low=1, high=1_000_000)
-    hold: int = option(1, "world steps for which an action is kept", low=1, high=100)
-    capture_radius: float = option(0.5, "centres this near: captured, m", low=0.01)
-    robot_radius: float = option(0.15, "of both robots, m", low=0.01)
-    v_max_pursuer: float = option(1.0, "largest speed of the pursuer, m/s", low=0.01, high=100.0)
-    v_max_evader: float = option(1.0, "largest speed of the evader, m/s", low=0.01, high=100.0)
-    omega_max: float = option(2.84, "largest turn rate, rad/s", low=0.01, high=100.0)
-    prep_steps: int = option(0, "steps at the start in which the pursuer may only turn", low=0)
+    arena_w: float = option(20.0, "Width of the arena.", low=2.0, high=1000.0, unit="m")
+    arena_h: float = option(20.0, "Height of the arena.", low=2.0, high=1000.0, unit="m")
+    max_steps: int = option(
+        1200,
+        "Number of world steps of 0.05 s after which the evader has escaped.",
+        low=1,
+        high=1_000_000,
+        unit="world steps",
+    )
+    hold: int = option(
+        1,
+        "Number of world steps that an action is held for. Raise it for fewer, longer decisions.",
+        low=1,
+        high=100,
+        unit="world steps",
+    )
+    capture_radius: float = option(
+        0.5,
+        "Distance between the centres at which the evader is captured.",
+        low=0.01,
+        unit="m",
+    )
+    v_max_pursuer: float = option(1.0, "Largest speed of the pursuer.", low=0.01, high=100.0, unit="m/s")
+    v_max_evader: float = option(
+        1.0,
+        "Largest speed of the evader. The ratio to the pursuer's decides who is favoured.",
+        low=0.01,
+        high=100.0,
+        expert=False,
+        unit="m/s",
+    )
+    prep_steps: int = option(
+        0,
+        "Number of initial world steps in which the pursuer may only turn.",
+        low=0,
+        unit="world steps",
+        example="40",
+    )
     timeout_as: Literal["terminated", "truncated"] = option(
-        "terminated", "how an escape ends; truncated values what would follow, on top of the timeout's reward"
+        "terminated",
+        "Whether an escape terminates the episode or truncates it; truncated bootstraps the value of what would "
+        "follow, on top of the timeout's reward.",
     )
-    fixed_speed: bool = option(False, "policies choose the turn rate only and drive at their largest speed")
+    fixed_speed: bool = option(False, "Let policies choose the turn rate only and drive at their largest speed.")
 
-    spawn_min: float = option(3.0, "least distance at the start, m", low=0.0)
-    spawn_max: float = option(15.0, "largest distance at the start, m", low=0.0)
-    obstacles: int = option(0, "circles in the arena", low=0, high=ROOM)
-    obstacles_least: int | None = option(
-        None,
-        "draw the number of circles from this to world.obstacles for each duel; none = always all",
+    spawn_min: float = option(3.0, "Smallest distance between the robots at the start.", low=0.0, unit="m")
+    spawn_max: float = option(15.0, "Largest distance between the robots at the start.", low=0.0, unit="m")
+    obstacles: int = option(
+        0,
+        "Number of circular obstacles in the arena.",
         low=0,
         high=ROOM,
+        expert=False,
+        example="3",
     )
-    circle_r_min: float = option(0.3, "least radius of a circle, m", low=0.01)
-    circle_r_max: float = option(1.0, "largest radius of a circle, m", low=0.01)
-    circle_gap: float = option(0.5, "least gap between circles, and from circles to walls, m", low=0.0)
+    circles_least: int | None = option(
+        None,
+        "Draw the number of circles of each duel from this up to world.obstacles; none: always world.obstacles.",
+        low=0,
+        high=ROOM,
+        example="1",
+    )
+    circles_radius: tuple[float, ...] = option(
+        (0.3, 1.0), "Smallest and largest radius of a circle.", low=0.01, unit="m", example="0.5,0.8"
+    )
 
     obs: Literal["flat", "flat_masked", "sensor"] = option(
-        "sensor", "flat: everything; flat_masked: the opponent only while visible; sensor: that and lidar, with history"
+        "sensor",
+        "Observation. sensor: lidar, and the opponent while visible; flat: both poses and the nearest circles; "
+        "flat_masked: flat, the opponent only while visible.",
+        expert=False,
     )
-    sense_radius: float | None = option(10.0, "how far the opponent is seen, m; none = any", low=0.1, only=MASKED)
-    fov_deg: float = option(120.0, "whole angle of view, degrees; 360 = all round", low=1.0, high=360.0, only=MASKED)
-    occlusion: bool = option(True, "circles hide the opponent", only=MASKED)
-    mask_roles: Literal["both", "pursuer"] = option("both", "whose sight is limited", only=MASKED)
+    sense_radius: float | None = option(
+        10.0,
+        "Distance up to which the opponent is seen; none: any.",
+        low=0.1,
+        only=MASKED,
+        unit="m",
+    )
+    fov_deg: float = option(120.0, "Field of view, the whole angle; 360: all round.", low=1.0, high=360.0, only=MASKED)
+    occlusion: bool = option(True, "Let circles hide the opponent.", only=MASKED)
+    mask_roles: Literal["both", "pursuer"] = option("both", "Sides whose view of the opponent is limited.", only=MASKED)
     mask_unit: Literal["step", "episode"] = option(
-        "step", "how long a draw of the levels full_pursuer and full_evader holds", only=MASKED
+        "step",
+        "How long a draw of whether the opponent is fully observed holds, in levels with full_pursuer and "
+        "full_evader: one step or the episode.",
+        only=MASKED,
     )
     recall: bool = option(
-        False, "also tell where the opponent was last seen, how it faced or moved, and how long ago", only=MASKED
+        False,
+        "Also observe where the opponent was last seen, its heading or velocity then, and how long ago.",
+        only=MASKED,
     )
-    recall_roles: Literal["both", "pursuer"] = option("both", "who is told that", only=("world.recall", (True,)))
+    recall_roles: Literal["both", "pursuer"] = option(
+        "both",
+        "Sides that observe world.recall.",
+        only=("world.recall", (True,)),
+    )
     critic: Literal["own", "full"] = option(
-        "own", "full: values are learned from where the opponent is, seen or not; choices are not", only=MASKED
+        "own",
+        "Observation of the value function. full: it also has the opponent's true pose, seen or not; the policy "
+        "does not.",
+        only=MASKED,
     )
     belief: bool = option(
         False,
-        "give policies that believe something (policy.encoder) where the opponent is to learn from; nobody is shown it",
+        "Provide the opponent's true position as the training target of policy.encoder = belief; no policy "
+        "observes it.",
         only=SENSOR,
     )
     mirror: bool = option(
         False,
-        "each side is told each duel as it is or as in a mirror, by chance: four ways, in a square arena eight",
+        "Show each side each duel as it is or mirrored, by chance, so that no policy can rely on one direction: "
+        "four symmetries, eight in a square arena.",
     )
-    circles_seen: int = option(3, "nearest circles in the observation", low=0, high=ROOM, only=FLAT)
-    allow_blind: bool = option(False, "permit circles that nobody observes", only=FLAT)
-    time_left: bool = option(True, "observe the share of the time that is left")
+    circles_observed: int = option(3, "Number of nearest circles in a flat observation.", low=0, high=ROOM, only=FLAT)
+    time_left: bool = option(True, "Observe the fraction of the time that is left.")
     heading: Literal["angle", "sincos"] = option(
-        "angle", "how headings are observed; sincos, flat: bearings too, and the opponent's heading against the own"
+        "angle",
+        "Encoding of angles: as numbers, or as sine and cosine (for flat also bearings, and the opponent's "
+        "heading relative to the own).",
     )
-    history: int = option(10, "sensor vectors in the observation", low=0, high=100, only=SENSOR)
+    history: int = option(
+        10,
+        "Number of past sensor vectors in the observation.",
+        low=0,
+        high=100,
+        only=SENSOR,
+        unit="steps",
+    )
     history_lidar: bool = option(
-        True, "those vectors hold their lidar; false: only pose, speed, turn rate, distance and bearing", only=SENSOR
+        True,
+        "Keep the lidar in the past sensor vectors; false: only pose, speed, turn rate, distance and bearing.",
+        only=SENSOR,
     )
-    lidar_rays: int = option(36, "rays of the lidar", low=1, high=360, only=SENSOR)
-    lidar_range: float = option(5.0, "reach of the lidar, m", low=0.1, only=SENSOR)
-    lidar_noise: float = option(0.02, "deviation of its ranges, m", low=0.0, only=SENSOR)
+    lidar_rays: int = option(36, "Number of rays of the lidar.", low=1, high=360, only=SENSOR)
+    lidar_noise: float = option(0.02, "Standard deviation of lidar ranges.", low=0.0, only=SENSOR, unit="m")
 
-    distance_scale: float = option(1.0, "pay for closing in over the whole diagonal")
-    capture_bonus: float = option(100.0, "the pursuer's reward for a capture")
-    timeout_penalty: float = option(-100.0, "the pursuer's reward for an escape")
-    shaping: Literal["discounted", "plain"] = option("discounted", "distance rewards as potentials; plain: differences")
-    shaping_gamma: float = option(
-        0.995, "discount of the potentials; give the learner's", low=0.5, high=1.0, only=DISCOUNTED
+    reward_distance: float = option(1.0, "Pursuer's reward for closing in over the whole diagonal of the arena.")
+    reward_capture: float = option(100.0, "Pursuer's reward for a capture; the evader gets its negative.")
+    reward_timeout: float = option(-100.0, "Pursuer's reward for an escape; the evader gets its negative.")
+    reward_shaping: Literal["discounted", "plain"] = option(
+        "discounted",
+        "Form of the distance reward. discounted: potential differences, which change no optimal policy; plain: "
+        "differences of distance.",
     )
-    w_vis_pursuer: float = option(0.0, "the pursuer's reward for seeing the evader, per step")
-    vis_rule: Literal["sensor", "range_los"] = option("sensor", "range_los: ignore the cone in that reward")
-    w_search: float = option(0.0, "the pursuer's reward for looking where it has not looked lately", low=0.0)
-    t_stale: int = option(50, "steps until a cell is wholly stale", low=1)
-    w_occlusion: float = option(0.0, "the evader's reward while a circle is between", low=0.0)
-    use_visibility: bool = option(False, "pay the evader for being hidden instead, in duels with circles")
-    visibility_weight: float = option(1.0, "that reward: this hidden, minus this in sight", low=0.0, only=HIDING)
-    survival_bonus: float = option(0.0, "the evader's reward per step")
-    w_obs_approach: float = option(0.0, "pay the evader for nearing circles, over the whole diagonal")
-    w_collision: float = option(0.0, "cost of a step against a circle", low=0.0)
-    w_wall: float = option(0.0, "cost of a step against a wall", low=0.0)
-    w_safety: float = option(0.0, "pay for distance from what the filter guards", low=0.0, only=FILTERED)
-    h_ref: float = option(1.0, "barrier value that earns all of it", low=0.001, only=FILTERED)
-    w_cbf: float = option(0.0, "cost of unsafe intentions", low=0.0, only=FILTERED)
-    w_interv: float = option(0.0, "cost of actions the filter changed", low=0.0, only=FILTERED)
-    allow_dominant: bool = option(False, "permit rewards that outweigh the outcome")
+    reward_shaping_gamma: float = option(
+        0.995,
+        "Discount factor of the potentials; use learner.gamma.",
+        low=0.5,
+        high=1.0,
+        only=DISCOUNTED,
+    )
+    reward_visibility: float = option(0.0, "Pursuer's reward per step for seeing the evader.", example="0.01")
+    reward_visibility_rule: Literal["sensor", "range_los"] = option(
+        "sensor",
+        "What counts as seeing the evader for world.reward.visibility: the sensor with its cone, or range and "
+        "line of sight alone.",
+    )
+    reward_search: float = option(
+        0.0,
+        "Pursuer's reward for looking where it has not looked lately.",
+        low=0.0,
+        example="0.1",
+    )
+    reward_search_stale: int = option(
+        50,
+        "Number of steps until a cell of the arena counts as wholly unseen for world.reward.search.",
+        low=1,
+        unit="steps",
+    )
+    reward_occlusion: float = option(
+        0.0,
+        "Evader's reward per step while a circle is between the robots.",
+        low=0.0,
+        example="0.02",
+    )
+    reward_hiding: float = option(
+        0.0,
+        "Evader's reward per step in duels with circles: plus this while hidden, minus this while seen; 0 disables.",
+        low=0.0,
+        example="0.01",
+    )
+    reward_survival: float = option(0.0, "Evader's reward per step.", example="0.003")
+    reward_approach: float = option(
+        0.0,
+        "Evader's reward for nearing circles, over the whole diagonal of the arena.",
+        example="1",
+    )
+    reward_collision: float = option(0.0, "Cost of a step against a circle.", low=0.0, example="0.1")
+    reward_wall: float = option(0.0, "Cost of a step against a wall.", low=0.0, example="0.1")
+    reward_safety: float = option(
+        0.0,
+        "Reward for distance from what the safety filter guards.",
+        low=0.0,
+        only=FILTERED,
+        example="0.01",
+    )
+    reward_unsafe: float = option(
+        0.0,
+        "Cost of intended actions that are unsafe.",
+        low=0.0,
+        only=FILTERED,
+        example="0.1",
+    )
+    reward_intervention: float = option(
+        0.0,
+        "Cost of actions that the safety filter changed.",
+        low=0.0,
+        only=FILTERED,
+        example="0.1",
+    )
+    reward_allow_dominant: bool = option(False, "Allow shaping rewards that outweigh the outcome of a duel.")
 
     randomise: Literal["off", "arena", "robot"] = option(
-        "off", "draw motors, noise, arena and speeds for each duel; robot: with the spread of a 4.4 m arena"
+        "off",
+        "Domain randomisation: draw motors, noise, arena and speeds for each duel. robot: with the spread of a "
+        "4.4 m arena.",
     )
-    dr_gain: float = option(0.2, "motor gain is within 1 plus or minus this", low=0.0, high=0.9, only=RANDOMISED)
-    dr_delay: float = option(0.05, "largest delay of a command, s", low=0.0, high=1.0, only=RANDOMISED)
-    dr_tau0: float = option(0.0, "time constant of the motors at mass 1 and friction 0.5, s", low=0.0, only=RANDOMISED)
-    dr_lidar_noise: float = option(
-        0.015, "deviation of lidar ranges instead of world.lidar_noise, m", low=0.0, only=RANDOMISED
+    noise_gain: float = option(
+        0.2,
+        "Spread of the motors' gain around 1 under domain randomisation.",
+        low=0.0,
+        high=0.9,
+        only=RANDOMISED,
     )
-    dr_position_noise: float = option(
-        0.005, "deviation of the own position seen, m", low=0.0, high=0.1, only=RANDOMISED
+    noise_delay: float = option(
+        0.05,
+        "Largest delay of a command under domain randomisation.",
+        low=0.0,
+        high=1.0,
+        only=RANDOMISED,
+        unit="s",
     )
-    dr_heading_noise: float = option(
-        0.5, "deviation of the own heading seen, degrees", low=0.0, high=10.0, only=RANDOMISED
+    noise_time_constant: float = option(
+        0.0,
+        "Time constant of the motors at mass 1 and friction 0.5 under domain randomisation.",
+        low=0.0,
+        only=RANDOMISED,
+        unit="s",
+        example="0.1",
     )
-    dr_circle_shift: float = option(0.1, "largest error of observed circles per axis, m", low=0.0, only=RANDOMISED)
 
     filter: Literal["both", "pursuer", "evader", "none"] = option(
-        "both", "whose actions are kept from walls and circles"
+        "both",
+        "Sides whose actions a safety filter keeps away from walls and circles.",
     )
-    cbf_decay: float = option(0.2, "share of its distance a step may use up", low=0.001, high=1.0, only=FILTERED)
-    cbf_w_v: float = option(150.0, "price of a changed speed", low=0.001, only=FILTERED)
-    cbf_w_omega: float = option(1.0, "price of a changed turn rate", low=0.001, only=FILTERED)
-    cbf_point: float = option(0.1, "the guarded point is this far ahead of the centre, m", low=0.001, only=FILTERED)
-    cbf_body: bool = option(True, "circles are guarded for the whole body; false: for the point alone", only=FILTERED)
-    cbf_robot: bool = option(False, "keep robots apart too, which hinders captures", only=FILTERED)
-    cbf_r_min: float = option(0.35, "their least distance, m", low=0.01, only=("world.cbf_robot", (True,)))
+    safety_decay: float = option(
+        0.2,
+        "Fraction of its distance that a robot may use up per step under the safety filter. Lower is more cautious.",
+        low=0.001,
+        high=1.0,
+        only=FILTERED,
+    )
+    safety_body: bool = option(
+        True,
+        "Guard the whole body against circles; false: only a point ahead of the centre.",
+        only=FILTERED,
+    )
+    safety_robots: bool = option(False, "Keep the robots apart too, which hinders captures.", only=FILTERED)

@@ -20,8 +20,9 @@ LARGEST_SHARE = 0.5  # of the outcome
 EVADERS = ("flee", "orbit")  # one that is caught, one that gets away
 # Of these alone the default distance reward is known to be small.
 WEIGHTS = (
-    *("distance_scale", "w_vis_pursuer", "w_search", "w_occlusion", "use_visibility", "survival_bonus"),
-    *("w_obs_approach", "w_collision", "w_wall", "w_safety", "w_cbf", "w_interv", "capture_bonus", "timeout_penalty"),
+    *("reward_distance", "reward_visibility", "reward_search", "reward_occlusion", "reward_hiding", "reward_survival"),
+    *("reward_approach", "reward_collision", "reward_wall", "reward_safety", "reward_unsafe", "reward_intervention"),
+    *("reward_capture", "reward_timeout"),
 )
 
 
@@ -30,7 +31,7 @@ def reward_shares(settings: PursuitSettings) -> dict[str, float]:
     """`pursuer distance`, …: the mean size of each term's sum in a duel, as a share of the outcome's."""
     from holdfast.games.pursuit.world.pursuit import Pursuit, play_scripts
 
-    both = dataclasses.replace(settings, play="both", task="duel", opponent="random", allow_dominant=True)
+    both = dataclasses.replace(settings, play="both", task="duel", opponent="random", reward_allow_dominant=True)
     world = Pursuit(both, DUELS // len(EVADERS), seed=0)
     sizes = np.zeros((2, len(TERMS)))
     for evader in EVADERS:
@@ -58,7 +59,7 @@ def _sizes(world, act) -> np.ndarray:  # type: ignore[no-untyped-def]
 def refuse_dominant(settings: PursuitSettings) -> None:
     """An error for terms that outweigh half of the outcome, unless they are allowed to."""
     usual = PursuitSettings()
-    if settings.allow_dominant or all(getattr(settings, name) == getattr(usual, name) for name in WEIGHTS):
+    if settings.reward_allow_dominant or all(getattr(settings, name) == getattr(usual, name) for name in WEIGHTS):
         return
     heavy = {name: share for name, share in reward_shares(settings).items() if _is_heavy(name, share)}
     if heavy:
@@ -66,7 +67,7 @@ def refuse_dominant(settings: PursuitSettings) -> None:
         raise ConfigError(
             [
                 f"world: rewards outweigh {LARGEST_SHARE:g} of the outcome in scripted duels ({told} times it): "
-                "lower their weights, or set world.allow_dominant = true"
+                "lower their weights, or set world.reward.allow_dominant = true"
             ]
         )
 
