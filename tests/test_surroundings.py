@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.main import main as cli
+from holdfast.cli import main as cli
 from holdfast.kit.compiled import _own_temporary_folder
 from holdfast.kit.errors import RunExists, UnknownName
 from holdfast.runs.folder import create_run, find_run
@@ -90,11 +90,22 @@ def test_self_play_before_its_first_turn_can_be_reported() -> None:
 
 
 def test_a_folder_without_a_description_is_told_as_what_it_is(tmp_path: Path) -> None:
-    (tmp_path / "runs/half").mkdir(parents=True)
+    (tmp_path / "runs/half/media").mkdir(parents=True)
     with pytest.raises(RunExists, match="half exists and is no run"):
         create_run(small_config(**{"run.root": str(tmp_path / "runs"), "run.name": "half"}), "template", [])
     with pytest.raises(UnknownName, match="half is no run"):
         find_run("half", str(tmp_path / "runs"))
+
+
+def test_a_folder_that_a_killed_process_left_without_a_run_is_taken_over(tmp_path: Path) -> None:
+    config = small_config(**{"run.root": str(tmp_path), "run.name": "it"})
+    (tmp_path / "it").mkdir()
+    (tmp_path / "it/lock").write_text("123")
+    run = create_run(config, "template", [])
+    assert run.describe()["preset"] == "template"
+    with pytest.raises(RunExists, match="continue it with"):
+        create_run(config, "template", [])
+    run.unlock()
 
 
 def test_a_run_that_cannot_be_described_leaves_no_folder_in_the_way(

@@ -59,6 +59,13 @@ CASES = {
         "policy.core": "gru",
         "policy.core_size": "4",
     },
+    "rollbacks": {
+        "health.high": "0.2",
+        "health.on_domination": "rollback",
+        "health.cooldown": "0",
+        "health.ring_every": "32",
+        "health.max_per_turn": "2",
+    },
     "finish": {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.finish_share": "0.67"},
     "finish in turns": {"duel.finish_share": "0.3"},
 }

@@ -12,11 +12,11 @@ from holdfast.kit.errors import SituationError
 from holdfast.worlds.api import ArrayWorld
 from holdfast.worlds.bounds import problems_of, undeclared
 from holdfast.worlds.check.strange import strange_rows_are_refused
-from holdfast.worlds.check.subject import Broken, Subject
+from holdfast.worlds.check.subject import Subject
 from holdfast.worlds.gym_lanes import Packed, unpack
 from holdfast.worlds.registry import make_world
 from holdfast.worlds.spaces import Continuous, Discrete, MultiDiscrete
-from holdfast.worlds.template.world import Template, TrackSettings
+from holdfast.worlds.template.world import TrackSettings
 
 WORLDS: dict[str, dict[str, Any]] = {"template": {}, "fish": {"fish": 6}, "pursuit": {}, "gym:CartPole-v1": {}}
 
@@ -24,19 +24,6 @@ WORLDS: dict[str, dict[str, Any]] = {"template": {}, "fish": {"fish": 6}, "pursu
 @pytest.mark.parametrize("name", WORLDS)
 def test_extreme_numbers_are_refused_or_lived_with(name: str) -> None:
     assert "refused" in strange_rows_are_refused(Subject(name, WORLDS[name], 4, 20, 7))
-
-
-class Careless(Template):
-    """Says nothing of where its target may be."""
-
-    def bounds(self) -> dict[str, Any]:
-        return {name: bound for name, bound in super().bounds().items() if name != "target"}
-
-
-def test_a_world_that_declares_no_bounds_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.worlds.template.world.Template", Careless)
-    with pytest.raises(Broken, match=r"bounds\(\) does not say .*: target$"):
-        strange_rows_are_refused(Subject("template", {}, 4, 20, 7))
 
 
 def test_a_row_out_of_range_is_refused_on_every_way_in() -> None:

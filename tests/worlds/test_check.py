@@ -15,6 +15,7 @@ import pytest
 
 from holdfast.kit.errors import ConfigError, UnknownName
 from holdfast.worlds.api import ArrayWorld, Episodes, Plan, Role, RoleBuffers, Situation, make_buffers
+from holdfast.worlds.bounds import Bounds
 from holdfast.worlds.check import PROOFS, check_world
 from holdfast.worlds.spaces import Discrete, Observations
 from holdfast.worlds.template.world import Template, TrackSettings
@@ -183,6 +184,18 @@ class TakesNoLevel(Template):
         self.clock.level[lanes] = [parameter.default for parameter in self.spec.level]
 
 
+class Careless(Template):
+    def bounds(self) -> dict[str, Bounds]:
+        return {name: bound for name, bound in super().bounds().items() if name != "target"}
+
+
+class Reckless(Template):
+    """Allows what its kernel cannot live with."""
+
+    def bounds(self) -> dict[str, Bounds]:
+        return {**super().bounds(), "target": (-(2**31), 2**31 - 1)}
+
+
 class Pair(Template):
     """Two roles: the watcher earns what the player loses."""
 
@@ -239,6 +252,8 @@ BROKEN: list[tuple[type, str, str]] = [
     (Grey, "a lane can be drawn", r"uint8\[40, 264\]"),
     (ChangedByLooking, "a lane can be drawn", "changed the world: position"),
     (Undrawable, "a lane can be drawn", "raised ValueError: out of paint"),
+    (Careless, "out-of-range rows are refused", "which values these integers may have: target"),
+    (Reckless, "out-of-range rows are refused", "with target = -?2147483"),
     (TakesAnyLevel, "a level is obeyed or refused", "no such parameter"),
     (TakesNoLevel, "a level is obeyed or refused", "level far"),
 ]
@@ -252,7 +267,9 @@ def test_all_proofs_hold_on_the_template() -> None:
 
 @pytest.mark.parametrize(("world", "promise", "detail"), BROKEN, ids=[world.__name__ for world, _, _ in BROKEN])
 def test_a_broken_world_fails_exactly_the_promise_it_breaks(world: type, promise: str, detail: str) -> None:
-    proofs = check_world(f"{__name__}:{world.__name__}", lanes=4, steps=60, plain=world is Interpreted)
+    proofs = check_world(
+        f"{__name__}:{world.__name__}", lanes=4, steps=60, plain=world in (Interpreted, Careless, Reckless)
+    )
     failed = [proof for proof in proofs if not proof.passed]
     assert [proof.name for proof in failed] == [promise]
     assert re.search(detail, failed[0].detail), failed[0].detail

@@ -6,6 +6,7 @@ Exit status: 0 done, 1 failed, 2 bad input, 130 or 143 interrupted with the stat
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
 import os
@@ -74,7 +75,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def tell(error: HoldfastError) -> int:
-    print(f"holdfast: error: {error}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # the status is told in any case
+        print(f"holdfast: error: {error}", file=sys.stderr, flush=True)
     return error.exit_status
 
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,6 +98,8 @@ def distinct_items(situations: Situation) -> int:
 def read_deck(path: Path) -> Deck:
     """A full or a light deck, whichever the file is."""
     try:
+        if path.exists() and not path.is_file():  # a pipe would wait for ever
+            raise OSError(errno.EINVAL, "it is no file")
         with path.open("rb") as file:
             start = file.read(2)
         if not start:

@@ -13,6 +13,9 @@ from holdfast.runs.errors import OutOfMemory
 NAMED = {errno.ENOSPC, errno.EDQUOT, *REASONS}
 
 
+WORDS = ("can't allocate memory", "out of memory", "can't start new thread")
+
+
 def named(error: BaseException) -> HoldfastError | None:
     """The error under a name of ours; None for one that is a defect, whose traceback is wanted."""
     if isinstance(error, HoldfastError):
@@ -39,7 +42,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, (MemoryError, OutOfMemory)) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
     text = str(error).lower()
-    if isinstance(error, RuntimeError) and any(words in text for words in ("can't allocate memory", "out of memory")):
+    if isinstance(error, ImportError) and ("failed to map segment" in text or "cannot allocate memory" in text):
+        return True  # a library that no room was left for
+    if isinstance(error, RuntimeError) and any(words in text for words in WORDS):
         return True
     torch = sys.modules.get("torch")  # an error of torch comes from where it was imported
     return torch is not None and isinstance(error, torch.OutOfMemoryError)

@@ -78,7 +78,10 @@ class RunFolder:
         try:
             found = read_json(path, MOST_BYTES)
         except (OSError, ValueError) as error:
-            raise RunFolderError(f"{path} cannot be read: {error}") from error
+            problem = RunFolderError(f"{path} cannot be read: {error}")
+            if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.EIO, errno.ENOMEM):
+                problem.exit_status = 1  # the system's fault, not that of what was asked for
+            raise problem from error
         if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
             raise RunFolderError(f"{path} is not a run description")
         wrong = [name for name, kind in PARTS.items() if name in found and not isinstance(found[name], kind)]
@@ -142,12 +145,17 @@ def create_run(config: Config, preset: str, command: list[str]) -> RunFolder:
     except OSError as error:
         raise RunFolderError(f"cannot make a run in {root}: {os.strerror(error.errno or errno.EIO)}") from error
     run = RunFolder(folder)
+    run.lock()
     try:
-        run.lock()
+        if (folder / RUN_FILE).exists():  # another process took the same folder over, and was quicker
+            raise RunExists(f"run {folder.name!r} has just been begun in {root} by another process")
         run.write_description(_description(config, preset, command))
-    except BaseException:  # a folder without its description would be no run, and in the way of the next one
+    except RunExists:
         run.unlock()
+        raise
+    except BaseException:  # a folder without its description would be no run, and in the way of the next one
         shutil.rmtree(folder, ignore_errors=True)
+        run.unlock()
         raise
     return run
 
@@ -158,6 +166,8 @@ def _claim(root: Path, wanted: str, preset: str) -> Path:
         try:
             folder.mkdir()
         except FileExistsError:
+            if _was_never_begun(folder):
+                return folder
             if not (folder / RUN_FILE).exists():
                 raise RunExists(
                     f"{folder} exists and is no run: it has no {RUN_FILE}; remove it, or choose another --run.name"
@@ -175,6 +185,14 @@ def _claim(root: Path, wanted: str, preset: str) -> Path:
             return root / f"{stem}-{number}"
         except FileExistsError:
             number += 1
+
+
+def _was_never_begun(folder: Path) -> bool:
+    """A process that died between making its folder and describing the run leaves a lock at most; whoever takes the
+    folder over must get that lock first."""
+    if not is_own_folder(folder):
+        return False
+    return {path.name for path in folder.iterdir()} <= {"lock", f".{RUN_FILE}"}
 
 
 def _description(config: Config, preset: str, command: list[str]) -> dict[str, Any]:

@@ -19,7 +19,9 @@ from holdfast.config.reading import from_json
 from holdfast.config.sections import Config, RunConfig, to_json
 from holdfast.kit.disk import replace_file
 from holdfast.kit.errors import CheckpointError
+from holdfast.kit.soundness import refuse_misfits
 from holdfast.learner.learner import Learner
+from holdfast.runs.plain_files import parse_json
 from holdfast.runs.supervised import supervised
 from holdfast.state import below, fresh_learners
 from holdfast.worlds.plugins import folders
@@ -73,9 +75,11 @@ def take_down(path: Path) -> Shelved:
         with safe_open(path, "numpy") as file:
             about = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-        config = from_json(json.loads(about["config"]), str(path))[0]
+        table, facts = parse_json(about["config"].encode()), parse_json(about["facts"].encode())
+        if not isinstance(table, dict) or not isinstance(facts, dict):
+            raise ValueError("its configuration and facts must be tables")
+        config = from_json(table, str(path))[0]
         config = dataclasses.replace(config, world=light(config.world))  # to be played at once
-        facts = json.loads(about["facts"])
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise CheckpointError(f"{path} is no kept policy: {error}") from error
     with supervised(config) as supervisor:
@@ -90,12 +94,13 @@ def take_down(path: Path) -> Shelved:
 def _fill(path: Path, role: str, learner: Learner, arrays: Mapping[str, np.ndarray]) -> None:
     mine = learner.optimizer.parameters.numpy()
     weights = arrays.get(f"{role}/{WEIGHTS}")
-    if weights is None or weights.shape != mine.shape:
+    if weights is None or weights.shape != mine.shape or weights.dtype != np.float16:
         raise CheckpointError(f"{path}: its weights do not fit its configuration")
+    if not np.isfinite(weights).all():
+        raise CheckpointError(f"{path}: its weights are not all finite")
     mine[...] = weights
     for part in MOMENTS:
         moments, saved = getattr(learner, part), below(arrays, f"{role}/{part}/")
         if moments is not None:
-            if saved.keys() != moments.arrays().keys():
-                raise CheckpointError(f"{path}: its {part} are not whole")
+            refuse_misfits(f"{part} of {path}", moments.arrays(), saved)
             moments.restore(saved)

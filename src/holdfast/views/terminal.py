@@ -112,10 +112,10 @@ class Plain:
         self.write("\n".join(visible(line) for line in text.split("\n")) + "\n")
 
     def write(self, text: str) -> None:
-        """A reader that goes away, such as `head`, does not end a run: it goes on in silence."""
+        """A reader that goes away, such as `head`, or a log that cannot grow does not end a run."""
         try:
             print(text, end="", file=self.stream, flush=True)
-        except BrokenPipeError:
+        except OSError:
             silence(self.stream)
 
     def started(self, config: Config, run: RunFolder, state: State, notes: list[str]) -> None:
