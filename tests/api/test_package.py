@@ -17,7 +17,6 @@ import holdfast as hf
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTED = ("training", "runs", "policies", "worlds")
-COMING = {"Study", "compare"}  # of holdfast.studies
 LIGHT = """
 import sys, time
 begun = time.process_time()
@@ -41,7 +40,7 @@ def test_importing_it_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(set(hf.__all__) - COMING))
+@pytest.mark.parametrize("name", hf.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(hf, name) is not None
 
@@ -61,17 +60,6 @@ def test_type_checkers_see_every_name_where_it_comes_from() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'holdfast' has no attribute 'trian'"):
         _ = hf.trian
-
-
-def test_studies_are_there_or_said_to_be_missing() -> None:
-    try:
-        importlib.import_module("holdfast.studies")
-    except ModuleNotFoundError:
-        for name in COMING:
-            with pytest.raises(AttributeError, match=f"holdfast.{name} needs holdfast.studies, which"):
-                getattr(hf, name)
-    else:
-        assert callable(hf.compare) and isinstance(hf.Study, type)
 
 
 def test_the_module_of_the_loop_does_not_hide_the_function_of_its_name() -> None:
