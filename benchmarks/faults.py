@@ -187,7 +187,7 @@ def forked(place: Path, words: list[str], log: Path, before: Callable[[], None] 
         os.chdir(place)
         status = 70
         try:
-            from holdfast.cli.main import main
+            from holdfast.cli.command import main
 
             before()
             main(words)

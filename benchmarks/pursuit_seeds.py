@@ -79,7 +79,7 @@ QUESTIONS = (  # measure, arm, arm with one factor more
 def live(root: Path, arm: str, seed: int, words: list[str]) -> Path:
     """Train, or go on with, one seed of an arm; its folder."""
     folder = root / f"{arm}-{seed}"
-    command = [sys.executable, "-m", "holdfast.cli.main"]
+    command = [sys.executable, "-m", "holdfast.cli.command"]
     result = folder / "result.json"
     if result.is_file() and json.loads(result.read_text())["outcome"] != "interrupted":
         return folder

@@ -95,7 +95,7 @@ def start(folder: Path) -> subprocess.Popen[bytes]:
     path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "FAULTS": str(folder / "tickets")}
     world = "faulty_cartpole:FaultyCartPole"
-    command = [sys.executable, "-m", "holdfast.cli.main", "train", world, "--quiet", "--no-report"]
+    command = [sys.executable, "-m", "holdfast.cli.command", "train", world, "--quiet", "--no-report"]
     return subprocess.Popen([*command, *words], env=environment)
 
 

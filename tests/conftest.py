@@ -91,7 +91,7 @@ def holdfast(tmp_path: Path) -> Command:
 
     def call(*words: str, timeout: float = 240, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "holdfast.cli.main", *words],
+            [sys.executable, "-m", "holdfast.cli.command", *words],
             cwd=tmp_path,
             capture_output=True,
             text=True,

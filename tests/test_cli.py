@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from holdfast.cli.main import run; run([]);"
+        "import sys; from holdfast.cli.command import run; run([]);"
         "print([m for m in ('torch', 'numba', 'numpy', 'rich', 'gymnasium') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -112,7 +112,7 @@ def test_a_live_view_draws_on_a_terminal(tmp_path: Path) -> None:
     outer, inner = pty.openpty()
     words = ["train", "template", *small_words(), "--no-report"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast.cli.main", *words],
+        [sys.executable, "-m", "holdfast.cli.command", *words],
         cwd=tmp_path,
         stdout=inner,
         stderr=subprocess.DEVNULL,

@@ -13,8 +13,8 @@ from typing import ClassVar
 
 import pytest
 
-from holdfast.cli.main import VERBS as VERBS_OF_OURS
-from holdfast.cli.main import make_parser
+from holdfast.cli.command import VERBS as VERBS_OF_OURS
+from holdfast.cli.command import make_parser
 from holdfast.config.catalogue import Entry, catalogue, dependents, example, set_by, settings_of_presets
 from holdfast.config.foreign_names import OPTIONS, OTHERWISE, VERBS, environment_hint, hint
 from holdfast.config.options import from_text, is_table, option, options_of, out_of_bounds

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from holdfast.cli.main import run as command
+from holdfast.cli.command import run as command
 from holdfast.config.reading import load_config
 from holdfast.curriculum.gate_settings import GateSettings
 from holdfast.games.fish.rehearsal import casting, enabled_events, short_gate, shrink

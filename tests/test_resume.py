@@ -124,8 +124,8 @@ def killed_at_random(folder: Path, words: list[str], seed: int, deaths: int) -> 
     """Run the command until it ends by itself, killing it -9 at random moments; how often it was killed."""
     chance = random.Random(seed)
     killed = 0
-    first = [sys.executable, "-m", "holdfast.cli.main", "train", "template", *words, "--quiet", "--no-report"]
-    again = [sys.executable, "-m", "holdfast.cli.main", "resume", "victim", "--root", "r", "--quiet", "--no-report"]
+    first = [sys.executable, "-m", "holdfast.cli.command", "train", "template", *words, "--quiet", "--no-report"]
+    again = [sys.executable, "-m", "holdfast.cli.command", "resume", "victim", "--root", "r", "--quiet", "--no-report"]
     while True:
         started = (folder / "r/victim/run.json").exists()
         process = subprocess.Popen(again if started else first, cwd=folder, stderr=subprocess.PIPE)
@@ -161,7 +161,7 @@ def test_a_run_killed_again_and_again_ends_like_one_that_was_not(tmp_path: Path)
 def test_signals_save_and_exit_with_their_status(tmp_path: Path, number: int, status: int) -> None:
     words = small_words(**{"run.iterations": "100000", "checkpoint.every": "99999", "evaluation.every": "0"})
     process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast.cli.main", "train", "template", *words, "--run.name=x"],
+        [sys.executable, "-m", "holdfast.cli.command", "train", "template", *words, "--run.name=x"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

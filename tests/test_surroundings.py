@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import main as cli
+from holdfast.cli import command as cli
 from holdfast.kit.compiled import _own_temporary_folder
 from holdfast.kit.errors import RunExists, UnknownName
 from holdfast.runs.folder import create_run, find_run

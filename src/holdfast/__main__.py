@@ -10,6 +10,6 @@ import sys
 if sys.path and sys.path[0] in ("", os.getcwd()):
     del sys.path[0]
 
-from holdfast.cli.main import main
+from holdfast.cli.command import main
 
 main()

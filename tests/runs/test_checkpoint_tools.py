@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from holdfast.cli.main import run as run_command
+from holdfast.cli.command import run as run_command
 from holdfast.kit.errors import HoldfastError, RunFolderError, UnknownName
 from holdfast.runs.backfill import Backfill
 from holdfast.runs.checkpoint import MANIFEST, META, TENSORS, Checkpoints, manifest_of, verified

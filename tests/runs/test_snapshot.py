@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.cli.main import run as run_command
+from holdfast.cli.command import run as run_command
 from holdfast.kit.errors import ConfigError, RunFolderError
 from holdfast.runs.heartbeat import utc
 from holdfast.runs.snapshot import Watcher, status_of
@@ -33,7 +33,7 @@ def test_a_finished_run_is_told_with_its_scores_and_files_stay_untouched(tmp_pat
 
 def test_a_run_killed_in_the_middle_is_told_as_killed_and_two_watchers_agree(tmp_path: Path, holdfast: Command) -> None:
     words = small_words(**{"run.iterations": "100000", "evaluation.every": "0", "metrics.heartbeat_s": "0.2"})
-    command = [sys.executable, "-m", "holdfast.cli.main", "train", "template", *words, "--run.name=x", "--quiet"]
+    command = [sys.executable, "-m", "holdfast.cli.command", "train", "template", *words, "--run.name=x", "--quiet"]
     process = subprocess.Popen(command, cwd=tmp_path)
     folder = tmp_path / "runs/x"
     while not (folder / "metrics.jsonl").exists() or Watcher(folder).look().iteration < 2:
@@ -43,7 +43,7 @@ def test_a_run_killed_in_the_middle_is_told_as_killed_and_two_watchers_agree(tmp
     assert [one.look().status for one in watchers] == ["running", "running"]
     looking = [
         subprocess.Popen(
-            [sys.executable, "-m", "holdfast.cli.main", "watch", "x", "--json", "--every", "0.1"],
+            [sys.executable, "-m", "holdfast.cli.command", "watch", "x", "--json", "--every", "0.1"],
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             text=True,

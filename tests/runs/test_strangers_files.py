@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from holdfast.cli import main as cli
+from holdfast.cli import command as cli
 from holdfast.kit.errors import CheckpointError, CheckpointOutOfReach, ConfigError, HoldfastError, RunFolderError
 from holdfast.runs.checkpoint import FACTS, MANIFEST, META, TENSORS, Checkpoints, manifest_of
 from holdfast.runs.folder import RunFolder, find_run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from holdfast.cli.main import run as command
+from holdfast.cli.command import run as command
 from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_files import read_deck
 from holdfast.kit.errors import ConfigError

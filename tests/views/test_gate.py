@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.main import run as command
+from holdfast.cli.command import run as command
 from holdfast.config.reading import load_config
 from holdfast.curriculum.gate import run_gate
 from holdfast.kit.errors import ConfigError, Infeasible, RunFolderError

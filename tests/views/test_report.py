@@ -15,7 +15,8 @@ import pytest
 
 from holdfast.kit.errors import RunFolderError
 from holdfast.runs.folder import create_run
-from holdfast.train import Progress, train
+from holdfast.runs.watch import Progress
+from holdfast.train import train
 from holdfast.views.report import page, write_report
 from holdfast.views.terminal import Quiet
 from holdfast.views.video import write_video

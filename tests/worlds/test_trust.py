@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli import main as cli
+from holdfast.cli import command as cli
 from holdfast.kit.errors import RunFolderError, UnknownName, UntrustedModule, WorldError
 from holdfast.worlds import trust as trust_module
 from holdfast.worlds.gym_make import make_environment

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.main import main
+from holdfast.cli.command import main
 from holdfast.games.mario.world import rom as roms
 from holdfast.games.mario.world.own_cartridge import own_cartridge
 

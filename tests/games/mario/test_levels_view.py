@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.cli.main import run as holdfast
+from holdfast.cli.command import run as holdfast
 from holdfast.config.reading import load_config
 from holdfast.games.mario.views.levels import level_row
 from holdfast.games.mario.world.play import DEATH, FLAG, PIT

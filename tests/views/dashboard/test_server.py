@@ -241,7 +241,7 @@ def test_a_missing_extra_is_named_with_its_install_line(tmp_path: Path) -> None:
         "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n == 'plotly' else f(n)\n"
     )
     for block in blocks:
-        code = block + "from holdfast.cli.main import main; main(['dashboard', '--port', '0'])"
+        code = block + "from holdfast.cli.command import main; main(['dashboard', '--port', '0'])"
         done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
         assert done.returncode == 2 and "pip install 'holdfast[dashboard]'" in done.stderr, done.stderr
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast.cli.main import run
+from holdfast.cli.command import run
 from holdfast.games.mario.backends.pools import RIGHT_ACTION, places
 from holdfast.kit.errors import ConfigError
 from holdfast.views.doctor_backends import summary_of
