@@ -125,12 +125,7 @@ def __getattr__(name: str) -> Any:
     if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, there = PLACES[name]
-    try:
-        found = getattr(import_module(module), there)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise
-        raise AttributeError(f"holdfast.{name} needs {module}, which this installation does not have") from error
+    found = getattr(import_module(module), there)
     globals()[name] = found
     return found
 

@@ -17,7 +17,6 @@ import holdfast as hf
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTED = ("training", "runs", "policies", "worlds")
-COMING = {"Study", "compare"}  # of holdfast.studies
 LIGHT = """
 import sys, time
 begun = time.process_time()
@@ -41,7 +40,7 @@ def test_importing_it_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(set(hf.__all__) - COMING))
+@pytest.mark.parametrize("name", hf.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(hf, name) is not None
 
@@ -63,17 +62,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = hf.trian
 
 
-def test_studies_are_there_or_said_to_be_missing() -> None:
-    try:
-        importlib.import_module("holdfast.studies")
-    except ModuleNotFoundError:
-        for name in COMING:
-            with pytest.raises(AttributeError, match=f"holdfast.{name} needs holdfast.studies, which"):
-                getattr(hf, name)
-    else:
-        assert callable(hf.compare) and isinstance(hf.Study, type)
-
-
 def test_the_module_of_the_loop_does_not_hide_the_function_of_its_name() -> None:
     importlib.reload(importlib.import_module("holdfast.train"))
     del sys.modules["holdfast.train"]
@@ -89,7 +77,7 @@ def test_examples_in_docstrings_run(module: str, tmp_path: Path, monkeypatch: py
     for number, one in enumerate(examples):  # each in a folder of its own, whose first run it makes
         (tmp_path / str(number)).mkdir()
         monkeypatch.chdir(tmp_path / str(number))
-        assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(one).failed == 0
+        assert doctest.DocTestRunner().run(one).failed == 0
 
 
 def blocks_of(page: Path) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -222,8 +223,8 @@ def test_a_class_of_a_script_is_found_again_or_refused(
     if file is not None:
         words = [str(scripts / file)]
         (scripts / file).write_text(code)
-    root = Path(__file__).parents[2]
-    env = {"PYTHONPATH": f"{root / 'src'}:{root}", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    root = Path(__file__).parents[2]  # for what the script imports of the tests
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path, env=env)
     if text is None:
         assert done.returncode == 0, done.stderr

@@ -13,9 +13,10 @@ import pytest
 
 from holdfast.cli import command as cli
 from holdfast.kit.errors import RunFolderError, UnknownName, UntrustedModule, WorldError
+from holdfast.worlds import trust as trust_module
 from holdfast.worlds.gym_make import make_environment
 from holdfast.worlds.importing import import_path
-from holdfast.worlds.trust import admit, files_of, forget, module_of, name_world, trust, trusted
+from holdfast.worlds.trust import admit, files_of, forget, may_call, module_of, name_world, trust, trusted
 from tests.conftest import Command, finished_run, small_words
 
 EVIL = "import pathlib\npathlib.Path(__file__).with_name('marker').write_text('ran')\nclass Env: pass\n"
@@ -124,6 +125,23 @@ def test_what_the_program_has_imported_is_never_called_unless_it_is_a_world(tmp_
     with pytest.raises(WorldError, match="neither"):
         make_environment("subprocess:Popen", {"args": ["touch", str(tmp_path / "marker")]}, 0)
     assert not (tmp_path / "marker").exists()
+
+
+def test_only_a_trusted_modules_own_functions_make_environments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "makers_of_mine.py"
+    place.write_text("from shutil import rmtree\ndef make(): ...\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trust_module, "_named", set())
+    name_world("makers_of_mine:make")
+    make, rmtree = import_path("makers_of_mine:make"), import_path("makers_of_mine:rmtree")
+    assert may_call("makers_of_mine:make", make) and not may_call("makers_of_mine:rmtree", rmtree)
+    trust_module._named.clear()  # as in another process
+    assert may_call("makers_of_mine:make", make)
+    with place.open("a") as file:
+        file.write("# changed\n")
+    assert not may_call("makers_of_mine:make", make)
 
 
 def test_names_and_their_modules() -> None:

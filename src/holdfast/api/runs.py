@@ -14,15 +14,14 @@ from holdfast.runs.reopen import config_of
 from holdfast.runs.tables import as_table, metrics_rows
 from holdfast.runs.watch import Result
 from holdfast.views.judge import Film, film, find_policy
-from holdfast.views.report import write_report
-from holdfast.worlds.registry import game_of
+from holdfast.views.report.whole import write_whole_report
 
 if TYPE_CHECKING:
     import pyarrow
 
 
 class OpenedRun:
-    """A run that exists, as `train`, `resume` and `open_run` return it. Reading it changes nothing in its folder.
+    """A run that exists, as `train`, `resume` and `open_run` return it. Only `report` and `film` write to its folder.
 
     >>> import holdfast as hf
     >>> run = hf.train("template", {"run.iterations": 2}, quiet=True)
@@ -86,12 +85,12 @@ class OpenedRun:
         """What it learned: at the end, at its `"best"` evaluation, or at an iteration."""
         return load_policy(self.folder, checkpoint=checkpoint)
 
-    def report(self) -> Path:
-        """Write report.html, the page of the run, and return its path."""
-        game = game_of(self.config)
-        if game.pictures is not None:
-            game.pictures(self.folder, False)
-        return write_report(self.folder)
+    def report(self, all_films: bool = False) -> Path:
+        """Write report.html, the page of the run, and return its path; all metrics go to metrics.parquet beside it.
+
+        `all_films`: film the worst episodes of every evaluation that kept them, where a game has such films.
+        """
+        return write_whole_report(self._run, all_films)
 
     def film(self, video: str | Path | None = None, *, episode: int = 0, policy: str = "learned") -> Path:
         """Film one of the held-out episodes as .mp4 or .gif, and return its path."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from holdfast.api.runs import OpenedRun
 from holdfast.api.targets import target_name
-from holdfast.config.checks import check_against_world
 from holdfast.config.options import as_plain, as_text
 from holdfast.config.reading import Overrides, load_config
 from holdfast.config.sections import Config
@@ -22,7 +21,7 @@ from holdfast.runs.reopen import config_to_resume, keep_changed_config
 from holdfast.runs.watch import Result, Watch
 from holdfast.train import resume as resume_loop
 from holdfast.train import train as train_loop
-from holdfast.views.dry_run import spec_of
+from holdfast.views.dry_run import checked_spec
 from holdfast.views.judge import find_policy, judge
 from holdfast.views.terminal import LiveView, make_watch
 from holdfast.worlds.registry import game_of
@@ -57,17 +56,21 @@ def train(
     """
     name = target_name(target)
     config, explicit = load_config(name, options)
-    spec = spec_of(config)
-    check_against_world(config, explicit, spec)
-    check_first_weights(config, spec)
     _refuse_campaign(config, name)
+    check_first_weights(config, checked_spec(config, explicit))
+    seen_by = _watch(quiet, watch)
+    run = new_run(config, name, _command(name, options or {}))
+    return _finished(run, seen_by, lambda shown: train_loop(config, run, shown))
+
+
+def new_run(config: Config, target: str, command: list[str]) -> RunFolder:
+    """The folder of a run that may begin: Infeasible, and no folder, if its gate can never open."""
     report = check_run(config)
     refuse_infeasible(config, report)
-    seen_by = _watch(quiet, watch)
-    run = create_run(config, name, _command(name, options or {}))
+    run = create_run(config, target, command)
     if report is not None:
         run.write_json("feasibility.json", {**report.to_json(), "accepted": not report.feasible})
-    return _finished(run, seen_by, lambda shown: train_loop(config, run, shown))
+    return run
 
 
 def resume(

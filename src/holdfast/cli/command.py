@@ -152,8 +152,8 @@ def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
         from holdfast.views.dry_run import dry_run
 
         return dry_run(config, spec, as_json=arguments.json)
-    from holdfast.curriculum.feasible import check_run, refuse_infeasible
-    from holdfast.runs.folder import command_line, create_run
+    from holdfast.api.training import new_run
+    from holdfast.runs.folder import command_line
     from holdfast.train import train
     from holdfast.worlds.registry import game_of
 
@@ -161,11 +161,7 @@ def train_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     campaign = game.campaign(config) if game.campaign is not None else None
     if campaign is not None:
         return campaign(arguments)
-    report = check_run(config)
-    refuse_infeasible(config, report)
-    run = create_run(config, arguments.target, command_line())
-    if report is not None:
-        run.write_json("feasibility.json", {**report.to_json(), "accepted": not report.feasible})
+    run = new_run(config, arguments.target, command_line())
     return _finish(arguments, run, lambda watch: train(config, run, watch))
 
 
@@ -201,7 +197,9 @@ def _finish(arguments: argparse.Namespace, run: Any, go: Callable[[Any], Any]) -
             watch.close()
         run.unlock()
     if result.outcome != "interrupted" and not arguments.no_report:
-        path = _write_report(run)
+        from holdfast.views.report.whole import write_whole_report
+
+        path = write_whole_report(run)
         if not arguments.quiet:
             print(f"report: {path}", file=sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
@@ -327,23 +325,10 @@ def compare_verb(arguments: argparse.Namespace, options: list[str]) -> int:
 
 def report_verb(arguments: argparse.Namespace, options: list[str]) -> int:
     from holdfast.runs.folder import find_run
+    from holdfast.views.report.whole import write_whole_report
 
-    print(f"report: {_write_report(find_run(arguments.run, arguments.root), arguments.films)}")
+    print(f"report: {write_whole_report(find_run(arguments.run, arguments.root), arguments.films)}")
     return 0
-
-
-def _write_report(run: Any, all_films: bool = False) -> Any:
-    """The page with films of the worst episodes, and all metrics as one table for other programs."""
-    from holdfast.runs.tables import write_table
-    from holdfast.views.report import write_report
-    from holdfast.worlds.registry import own_game
-
-    if run.describe()["config"].get("metrics", {}).get("parquet", True):
-        write_table(run.folder)
-    game = own_game(run.describe()["config"].get("world", {}).get("name"))
-    if game.pictures is not None:
-        game.pictures(run.folder, all_films)
-    return write_report(run.folder)
 
 
 def runs_verb(arguments: argparse.Namespace, options: list[str]) -> int:

@@ -88,7 +88,7 @@ class Learner:
             kept = torch.uint8 if self.role.observations.is_image else torch.float32
             return raw.to(kept) if out is None else out.copy_(raw)
         out = torch.empty(raw.shape) if out is None else out
-        self.observations.scale(raw.flatten(1), out.view(len(out), -1))
+        self.observations.scale(raw.flatten(1), out.view(len(out), self.role.observations.size))
         return out
 
     def parts(self) -> dict[str, Part]:

@@ -45,7 +45,8 @@ def module_of(world: str) -> str | None:
     if world.startswith("gym:"):
         return world.removeprefix("gym:").rpartition(":")[0] or None
     module, colon, _ = world.partition(":")
-    return module if colon and not module.startswith(OURS) else None
+    is_ours = module.startswith(OURS) and not module.endswith("__main__")  # importing that runs the command line
+    return module if colon and not is_ours else None
 
 
 def name_world(world: str) -> None:
