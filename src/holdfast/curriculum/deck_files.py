@@ -23,10 +23,16 @@ from holdfast.curriculum.deck_errors import DeckError
 from holdfast.curriculum.deck_light import check_format, read_light
 from holdfast.kit.errors import SituationError
 from holdfast.worlds.api import Situation, World
+from holdfast.worlds.ours import OURS
+from holdfast.worlds.registry import own_game
 
 KIND, VERSION = "deck", 1
 STATE, ITEM = "state/", "item/"  # names of a situation's arrays, and of what else is known of each item
-LIGHT_WORLD = "fish"
+
+
+def light_world() -> str:
+    """The world whose opponents a light deck's velocities are of."""
+    return next(name for name in OURS if own_game(name).velocity_facts is not None)
 
 
 class Source(NamedTuple):
@@ -109,7 +115,7 @@ def read_deck(path: Path) -> Deck:
         velocities, note = read_light(path)
     except OSError as error:
         raise DeckError(f"deck {path} cannot be read: {error.strerror or error}") from error
-    return Deck(path, LIGHT_WORLD, velocities=velocities, note=note)
+    return Deck(path, light_world(), velocities=velocities, note=note)
 
 
 def _full(path: Path, archive: Archive) -> Deck:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.config.sections import Config
 from holdfast.learner.update import Learned
-from holdfast.run import Run
 from holdfast.runs.rehearse import Company
 from holdfast.selfplay.ending import finish_is_due
 from holdfast.selfplay.judging import Judgement, questions_of
@@ -21,6 +20,9 @@ from holdfast.selfplay.pair_judge import PairJudge, Rules, passed
 from holdfast.selfplay.rehearsal_features import WARMUP_TURN, duel_features
 from holdfast.selfplay.sequential import ask
 from holdfast.selfplay.settings import LeagueConfig, LevelsConfig, ResponseConfig
+
+if TYPE_CHECKING:
+    from holdfast.run import Run
 
 DUEL_STEPS, WIDTH, WINDOW = 12, 16, 20
 MET = 16  # earlier policies in a turn

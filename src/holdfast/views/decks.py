@@ -90,17 +90,14 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append(
             f"from run {source['run'] or '?'}, iteration {source['iteration']}, policy {source['policy'] or '?'}"
         )
-    if "floor_share" in facts:
-        fish = ", ".join(str(count) for count in facts["fish"])
-        lines.append(
-            f"{fish} fish; {facts['living_share']:.1%} alive, {facts['floor_share']:.2%} of them beyond rescue"
-        )
+    tell = own_game(facts["world"]).deck_lines
+    lines += tell(facts) if tell is not None else []
     if "steps" in facts:
         begun = sum(step == 0 for step in facts["steps"])
         lines.append(f"{begun} at the beginning of an episode, {len(facts['steps']) - begun} in the middle of one")
     if "heading_histogram" in facts:
-        lines += ["", "predator heading", *_bars(facts["heading_histogram"], 30.0, "°")]
-        lines += ["", "predator speed", *_bars(facts["speed_histogram"], 0.4, "")]
+        lines += ["", "heading", *_bars(facts["heading_histogram"], 30.0, "°")]
+        lines += ["", "speed", *_bars(facts["speed_histogram"], 0.4, "")]
     if "picture" in facts:
         lines += ["", f"picture: {facts['picture']}"]
     return lines

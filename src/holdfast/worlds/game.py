@@ -53,6 +53,7 @@ class Game:
     proofs: Callable[[str], Any] | None = None  # (ROM or other file) -> proofs of `doctor NAME`
     harvest_deck: Callable[..., Any] | None = None  # (arguments, run, config) of `deck harvest` -> the deck's path
     velocity_facts: Callable[[Any], dict[str, Any]] | None = None  # (velocities of a light deck) -> facts to be told
+    deck_lines: Callable[[Mapping[str, Any]], list[str]] | None = None  # (facts of a deck) -> what `deck show` adds
     pools: Callable[[], Mapping[str, Any]] | None = None  # of `doctor backends`: name -> (package it needs, pool)
     speeds: Mapping[str, tuple[Mapping[str, Any], int, int]] = field(default_factory=dict)  # settings, lanes, steps
     presets: str | Path = ""  # folder of TOML presets; empty: `presets` beside the module of the world

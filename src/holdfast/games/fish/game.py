@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,13 @@ def import_command(text: str) -> Imported:
     return read(text)
 
 
+def deck_lines(facts: Mapping[str, Any]) -> list[str]:
+    if "floor_share" not in facts:
+        return []
+    fish = ", ".join(str(count) for count in facts["fish"])
+    return [f"{fish} fish; {facts['living_share']:.1%} alive, {facts['floor_share']:.2%} of them beyond rescue"]
+
+
 GAME = Game(
     sections={"density": DensitySettings, "boost": BoostSettings},
     uses=frozenset({"schedule", "gate", "deck", "harvest"}),
@@ -106,6 +114,7 @@ GAME = Game(
     pictures=pictures,
     harvest_deck=harvest_deck,
     velocity_facts=velocity_facts,
+    deck_lines=deck_lines,
     speeds={"15": ({"fish": 15}, 256, 200), "25": ({"fish": 25}, 256, 100), "96": ({"fish": 96}, 64, 50)},
     imports={"command": import_command},
 )
