@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.cli.demo import demo
 from tests.conftest import small_words
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -33,3 +34,10 @@ def test_example(path: Path, tmp_path: Path) -> None:
         assert "dodge_shelter" in done.stdout
     if path.stem == "own_world":
         assert "in training: [5, 8, 11, 14, 17, 20" in done.stdout and "it goes left" in done.stdout
+
+
+def test_the_verb_demo_does_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert demo(small_words(**SMALL_DEMO), quiet=True) == 0
+    assert (tmp_path / "runs/fish-1/report.html").stat().st_size > 10_000
+    assert (tmp_path / "runs/fish-1/media/play.mp4").stat().st_size > 1_000
