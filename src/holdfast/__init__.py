@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Threads that wait for each other burn their core for milliseconds by default (libgomp spins 300,000 times). With one
 # other busy program on a 2-core machine that made training three to five times slower; spinning less costs up to 15 %
