@@ -1,21 +1,28 @@
 # Two commands are enough: `make demo` to see it work, `make test` to prove it. Both set everything up in .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
+CORE := .venv/.core
 READY := .venv/.ready
 
 .PHONY: setup demo mario test check bench docs clean
 
 setup: $(READY)
 
-# torch first and by its pin: without it pip may pull a build of several gigabytes
-$(READY): pyproject.toml constraints.txt
+# What training needs. torch first and by its pin: without it pip may pull a build of several gigabytes
+$(CORE): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "installing into .venv (a few minutes the first time) ..."
+	@echo "installing into .venv (a minute the first time) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' constraints.txt)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+# What tests and the other targets need beside it
+$(READY): $(CORE)
+	@echo "installing what tests need into .venv (a few minutes the first time) ..."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,mario,dashboard]"
 	@touch $@
 
-demo: setup
+demo: $(CORE)
 	$(BIN)/holdfast demo
 
 mario: setup
