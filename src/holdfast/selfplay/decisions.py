@@ -9,7 +9,6 @@ import torch
 
 from holdfast.curriculum.contract import Tell
 from holdfast.kit.timing import Clock
-from holdfast.learner.learner import Learner
 from holdfast.selfplay.book import Milestone
 from holdfast.selfplay.judging import BALANCE, Judgement, best_of
 from holdfast.selfplay.ladder import Ladder
@@ -71,7 +70,7 @@ def _recover_collapsed(pair: Pair, found: Judgement, event: Tell) -> None:
         best = best_at_level(pair, number, found.level)
         if side_book.collapses < health.collapse_streak or best is None:
             continue
-        pair.vault.thaw(best, pair.learners[number])
+        pair.go_back(number, best)
         side_book.collapses = 0
         side_book.rollbacks += 1
         pair.book.tally.in_run += 1
@@ -118,20 +117,11 @@ def _move(pair: Pair, ladder: Ladder, level: int, event: Tell, decision: LevelDe
 def _restore_best(pair: Pair, event: Tell) -> None:
     """After a regress both roles go on from their best milestones of the level they return to."""
     level = pair.book.standing.level
-    for number, learner in enumerate(pair.learners):
+    for number, role in enumerate(pair.roles):
         best = best_at_level(pair, number, level)
         if best is not None:
-            _thaw_but_hold(pair, best, learner)
-        event("restored", role=pair.roles[number], policy=best, level=level)
-
-
-def _thaw_but_hold(pair: Pair, policy: str, learner: Learner) -> None:
-    """Take back a milestone's weights; what importance has been measured since then is not forgotten with it."""
-    anchor = learner.anchor
-    held = None if anchor is None else {name: array.copy() for name, array in anchor.arrays().items()}
-    pair.vault.thaw(policy, learner)
-    if anchor is not None and held is not None:
-        anchor.restore(held)
+            pair.go_back(number, best)
+        event("restored", role=role, policy=best, level=level)
 
 
 def _warm_start(pair: Pair, ladder: Ladder, event: Tell) -> None:
@@ -142,7 +132,7 @@ def _warm_start(pair: Pair, ladder: Ladder, event: Tell) -> None:
     candidates = [(milestone.hash, pair.vault.take(milestone.hash)) for milestone in mine]
     against = [(rival.hash, pair.vault.take(rival.hash)) for rival in {m.hash: m for m in rivals}.values()]
     best, scores = best_of(pair.config, ladder, book.standing.level, candidates, against)
-    _thaw_but_hold(pair, mine[best].hash, pair.learners[SECOND])
+    pair.go_back(SECOND, mine[best].hash)
     book.warm_next = True
     event("warm_start", policy=mine[best].hash, scores={m.hash: score for m, score in zip(mine, scores, strict=True)})
 

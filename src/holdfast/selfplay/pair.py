@@ -88,6 +88,15 @@ class Pair:
         entry = Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start)
         side_book.ring.push(entry, RING)
 
+    def go_back(self, number: int, policy: str) -> None:
+        """A role becomes what it was, optimiser and all; what EWC holds, it has measured since and goes on to hold."""
+        learner = self.learners[number]
+        anchor = learner.anchor
+        held = None if anchor is None else {name: array.copy() for name, array in anchor.arrays().items()}
+        self.vault.thaw(policy, learner)
+        if anchor is not None and held is not None:
+            anchor.restore(held)
+
     # --- what the curriculum remembers -------------------------------------------------------------------------------
 
     def needed(self) -> set[str]:
