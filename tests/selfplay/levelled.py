@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,12 +13,15 @@ from holdfast.config.options import option
 from holdfast.config.sections import Config
 from holdfast.run import Run
 from holdfast.runs.metrics import read_lines
+from holdfast.selfplay.judging import Judgement, questions_of
 from holdfast.selfplay.pair import Pair
+from holdfast.selfplay.sequential import ask
 from holdfast.worlds.spec import LevelParameter
 from tests.conftest import small_config
-from tests.selfplay.running import opened, pair_of
+from tests.selfplay.running import judge_of, opened, pair_of
 from tests.two_roles import Pennies, PennySettings
 
+DUELS = 4096  # of an evaluation whose share of wins is given
 LEVEL = (
     LevelParameter("spawn_min", 2.0, 0.0, 30.0, "least distance"),
     LevelParameter("spawn_max", 5.0, 0.0, 30.0, "largest distance"),
@@ -64,6 +67,18 @@ def levelled_pair(folder: Path, **options: str) -> tuple[Run, Pair]:
     """Before the first step."""
     run = opened(levelled_config(folder, **options))
     return run, pair_of(run)
+
+
+def rated(run: Run, rate: Callable[[int], float]) -> None:
+    """Evaluations are played, but find this share of wins of the first role after so many iterations."""
+    judge = judge_of(run)
+    play = judge.evaluate
+
+    def evaluate(run: Run) -> Judgement:
+        wins = round(rate(run.state.counts.iteration) * DUELS)
+        return replace(play(run), wins=wins, duels=DUELS, answers=ask(questions_of(run.config), [wins], [DUELS]))
+
+    judge.evaluate = evaluate  # type: ignore[method-assign]
 
 
 def events_of(run: Run, kind: str) -> list[dict[str, Any]]:

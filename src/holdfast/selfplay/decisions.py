@@ -86,9 +86,11 @@ def _advance(pair: Pair, ladder: Ladder, decision: LevelDecision, clock: Clock, 
     duel, book = pair.config.duel, pair.book
     for number, learner in enumerate(pair.learners):
         if learner.anchor is not None:
-            take_importance(pair, number, clock)
-            importance = float(learner.anchor.fisher.sum())
-            event("ewc", role=pair.roles[number], importance=importance, level=book.standing.level)
+            skipped, facts = take_importance(pair, number, clock), {"level": book.standing.level}
+            if skipped:
+                event("ewc_skipped", role=pair.roles[number], because=skipped, **facts)
+            else:
+                event("ewc", role=pair.roles[number], importance=float(learner.anchor.fisher.sum()), **facts)
     _move(pair, ladder, book.standing.level + 1, event, decision)
     if duel.warm_start:
         _warm_start(pair, ladder, event)
@@ -137,13 +139,13 @@ def _warm_start(pair: Pair, ladder: Ladder, event: Tell) -> None:
     event("warm_start", policy=mine[best].hash, scores={m.hash: score for m, score in zip(mine, scores, strict=True)})
 
 
-def take_importance(pair: Pair, number: int, clock: Clock) -> None:
-    """Measure importance on a fresh rollout at the level that is left, against the usual opponents."""
+def take_importance(pair: Pair, number: int, clock: Clock) -> str:
+    """Measure importance on a fresh rollout at the level that is left, against the usual opponents; why not, if not."""
     learner, arena = pair.learners[number], pair.arenas[number]
     anchor = learner.anchor
     assert anchor is not None
     if arena.cast is not None and not arena.cast.hashes() and not any(arena.cast.players):
-        return  # the role has not played yet
+        return "the role has not played yet"
     arena.collect(clock, None)
     arena.take_outcomes()
     batch, wanted = arena.batch, IMPORTANCE_SAMPLES
@@ -151,11 +153,12 @@ def take_importance(pair: Pair, number: int, clock: Clock) -> None:
     if learner.policy.core is not None:  # only at the first step is a row's memory known
         rows = batch.valid[0].nonzero()[:wanted, 0]
         anchor.take(batch.obs[0][rows], batch.hidden[rows], batch.starts[0][rows], generator)
-        return
+        return ""
     steps = batch.valid.flatten().nonzero()[:, 0]
     rows = steps[torch.randperm(len(steps), generator=generator)[:wanted]]
     hidden = batch.hidden[rows % batch.rows]
     anchor.take(batch.obs.flatten(0, 1)[rows], hidden, batch.starts.flatten()[rows], generator)
+    return ""
 
 
 # --- convergence ------------------------------------------------------------------------------------------------------
