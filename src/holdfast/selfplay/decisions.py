@@ -34,7 +34,10 @@ def decide(pair: Pair, ladder: Ladder, found: Judgement, clock: Clock, event: Te
         book.tally.since_healthy = 0
     _recover_collapsed(pair, found, event)
     decision = LevelDecision("hold", "no levels", ())
-    if ladder.levels:
+    is_of_play = book.standing.turns > 0  # a pair that only practised at this level, or started warm, proves nothing
+    if not is_of_play:
+        decision = decision._replace(because="no turn of play at this level yet")
+    elif ladder.levels:
         panel = found.panel_rates()
         decision = decide_level(config.levels, book.standing, found.answers, panel, ladder.top)
     else:
@@ -46,7 +49,7 @@ def decide(pair: Pair, ladder: Ladder, found: Judgement, clock: Clock, event: Te
         _restore_best(pair, event)
     elif decision.event == "advance":
         _advance(pair, ladder, decision, clock, event)
-    elif found.level == ladder.top and _is_candidate(pair, ladder, found, event):
+    elif is_of_play and found.level == ladder.top and _is_candidate(pair, ladder, found, event):
         verdict = "candidate"
     for rule in after_evaluation(config.duel, book.rota, found.rate, pair.counts.agent_steps):
         event(rule, rate=found.rate, rota=book.rota.__dict__)

@@ -78,6 +78,7 @@ class Standing:
     """What is remembered about the evaluations at the current level."""
 
     level: int = 0
+    turns: int = 0  # of play, whole ones
     evaluations: int = 0
     passed: int = 0  # in a row
     lost: int = 0  # in a row, by the second role
@@ -85,7 +86,7 @@ class Standing:
     panels: list[list[float]] = field(default_factory=list)  # against scripts, newest last
 
     def move_to(self, level: int) -> None:
-        self.level, self.evaluations, self.passed, self.lost = level, 0, 0, 0
+        self.level, self.turns, self.evaluations, self.passed, self.lost = level, 0, 0, 0, 0
         self.rates, self.panels = [], []
 
 

@@ -145,6 +145,7 @@ def end_turn(pair: Pair, event: Tell) -> None:
     if turn.stage == "play":
         after_turn(book.rota, tuple(turn.roles))
         book.played += 1
+        book.standing.turns += 1
     elif turn.stage == "warm":
         book.warm_next = False
     else:
