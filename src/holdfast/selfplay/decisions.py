@@ -15,7 +15,7 @@ from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.levels import LevelDecision, decide_level, is_plateau
 from holdfast.selfplay.pair import IMPORTANCE, Pair
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
-from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
+from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation, who_learns_next
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
 
@@ -95,10 +95,11 @@ def _advance(pair: Pair, ladder: Ladder, decision: LevelDecision, clock: Clock, 
             else:
                 event("ewc", role=pair.roles[number], importance=float(learner.anchor.fisher.sum()), **facts)
     _move(pair, ladder, book.standing.level + 1, event, decision)
-    if duel.warm_start:
-        _warm_start(pair, ladder, event)
     if duel.evader_first:
         book.rota.forced = SECOND
+    book.standing.awaits = who_learns_next(duel, book.rota) if book.finish_at is None else None
+    if duel.warm_start:
+        _warm_start(pair, ladder, event)
 
 
 def _move(pair: Pair, ladder: Ladder, level: int, event: Tell, decision: LevelDecision) -> None:

@@ -146,6 +146,8 @@ def end_turn(pair: Pair, event: Tell) -> None:
         after_turn(book.rota, tuple(turn.roles))
         book.played += 1
         book.standing.turns += 1
+        if book.standing.awaits in turn.roles:
+            book.standing.awaits = None
     elif turn.stage == "warm":
         book.warm_next = False
     else:
