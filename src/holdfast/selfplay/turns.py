@@ -152,6 +152,7 @@ def end_turn(pair: Pair, event: Tell) -> None:
         book.warm_next = False
     else:
         pair.end_exercise(turn.roles[0])
+        pair.begin_ring(turn.roles[0])
     steps = pair.counts.agent_steps
     if forced_switch_is_due(config.duel, book.rota, steps):
         switch_frozen(book.rota, steps)
