@@ -9,14 +9,13 @@ import torch
 
 from holdfast.curriculum.contract import Tell
 from holdfast.kit.timing import Clock
-from holdfast.learner.learner import Learner
 from holdfast.selfplay.book import Milestone
 from holdfast.selfplay.judging import BALANCE, Judgement, best_of
 from holdfast.selfplay.ladder import Ladder
 from holdfast.selfplay.levels import LevelDecision, decide_level, is_plateau
 from holdfast.selfplay.pair import IMPORTANCE, Pair
 from holdfast.selfplay.probes import HOPELESS_HIGH, HOPELESS_LOW, alarms
-from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation
+from holdfast.selfplay.rota import FIRST, SECOND, after_evaluation, who_learns_next
 from holdfast.selfplay.treatment import best_at_level
 from holdfast.state import torch_generator
 
@@ -35,7 +34,10 @@ def decide(pair: Pair, ladder: Ladder, found: Judgement, clock: Clock, event: Te
         book.tally.since_healthy = 0
     _recover_collapsed(pair, found, event)
     decision = LevelDecision("hold", "no levels", ())
-    if ladder.levels:
+    is_of_play = book.standing.turns > 0  # a pair that only practised at this level, or started warm, proves nothing
+    if not is_of_play:
+        decision = decision._replace(because="no turn of play at this level yet")
+    elif ladder.levels:
         panel = found.panel_rates()
         decision = decide_level(config.levels, book.standing, found.answers, panel, ladder.top)
     else:
@@ -47,7 +49,7 @@ def decide(pair: Pair, ladder: Ladder, found: Judgement, clock: Clock, event: Te
         _restore_best(pair, event)
     elif decision.event == "advance":
         _advance(pair, ladder, decision, clock, event)
-    elif found.level == ladder.top and _is_candidate(pair, ladder, found, event):
+    elif is_of_play and found.level == ladder.top and _is_candidate(pair, ladder, found, event):
         verdict = "candidate"
     for rule in after_evaluation(config.duel, book.rota, found.rate, pair.counts.agent_steps):
         event(rule, rate=found.rate, rota=book.rota.__dict__)
@@ -71,7 +73,7 @@ def _recover_collapsed(pair: Pair, found: Judgement, event: Tell) -> None:
         best = best_at_level(pair, number, found.level)
         if side_book.collapses < health.collapse_streak or best is None:
             continue
-        pair.vault.thaw(best, pair.learners[number])
+        pair.go_back(number, best)
         side_book.collapses = 0
         side_book.rollbacks += 1
         pair.book.tally.in_run += 1
@@ -87,14 +89,17 @@ def _advance(pair: Pair, ladder: Ladder, decision: LevelDecision, clock: Clock, 
     duel, book = pair.config.duel, pair.book
     for number, learner in enumerate(pair.learners):
         if learner.anchor is not None:
-            take_importance(pair, number, clock)
-            importance = float(learner.anchor.fisher.sum())
-            event("ewc", role=pair.roles[number], importance=importance, level=book.standing.level)
+            skipped, facts = take_importance(pair, number, clock), {"level": book.standing.level}
+            if skipped:
+                event("ewc_skipped", role=pair.roles[number], because=skipped, **facts)
+            else:
+                event("ewc", role=pair.roles[number], importance=float(learner.anchor.fisher.sum()), **facts)
     _move(pair, ladder, book.standing.level + 1, event, decision)
-    if duel.warm_start:
-        _warm_start(pair, ladder, event)
     if duel.evader_first:
         book.rota.forced = SECOND
+    book.standing.awaits = who_learns_next(duel, book.rota) if book.finish_at is None else None
+    if duel.warm_start:
+        _warm_start(pair, ladder, event)
 
 
 def _move(pair: Pair, ladder: Ladder, level: int, event: Tell, decision: LevelDecision) -> None:
@@ -118,20 +123,11 @@ def _move(pair: Pair, ladder: Ladder, level: int, event: Tell, decision: LevelDe
 def _restore_best(pair: Pair, event: Tell) -> None:
     """After a regress both roles go on from their best milestones of the level they return to."""
     level = pair.book.standing.level
-    for number, learner in enumerate(pair.learners):
+    for number, role in enumerate(pair.roles):
         best = best_at_level(pair, number, level)
         if best is not None:
-            _thaw_but_hold(pair, best, learner)
-        event("restored", role=pair.roles[number], policy=best, level=level)
-
-
-def _thaw_but_hold(pair: Pair, policy: str, learner: Learner) -> None:
-    """Take back a milestone's weights; what importance has been measured since then is not forgotten with it."""
-    anchor = learner.anchor
-    held = None if anchor is None else {name: array.copy() for name, array in anchor.arrays().items()}
-    pair.vault.thaw(policy, learner)
-    if anchor is not None and held is not None:
-        anchor.restore(held)
+            pair.go_back(number, best)
+        event("restored", role=role, policy=best, level=level)
 
 
 def _warm_start(pair: Pair, ladder: Ladder, event: Tell) -> None:
@@ -142,18 +138,18 @@ def _warm_start(pair: Pair, ladder: Ladder, event: Tell) -> None:
     candidates = [(milestone.hash, pair.vault.take(milestone.hash)) for milestone in mine]
     against = [(rival.hash, pair.vault.take(rival.hash)) for rival in {m.hash: m for m in rivals}.values()]
     best, scores = best_of(pair.config, ladder, book.standing.level, candidates, against)
-    _thaw_but_hold(pair, mine[best].hash, pair.learners[SECOND])
+    pair.go_back(SECOND, mine[best].hash)
     book.warm_next = True
     event("warm_start", policy=mine[best].hash, scores={m.hash: score for m, score in zip(mine, scores, strict=True)})
 
 
-def take_importance(pair: Pair, number: int, clock: Clock) -> None:
-    """Measure importance on a fresh rollout at the level that is left, against the usual opponents."""
+def take_importance(pair: Pair, number: int, clock: Clock) -> str:
+    """Measure importance on a fresh rollout at the level that is left, against the usual opponents; why not, if not."""
     learner, arena = pair.learners[number], pair.arenas[number]
     anchor = learner.anchor
     assert anchor is not None
     if arena.cast is not None and not arena.cast.hashes() and not any(arena.cast.players):
-        return  # the role has not played yet
+        return "the role has not played yet"
     arena.collect(clock, None)
     arena.take_outcomes()
     batch, wanted = arena.batch, IMPORTANCE_SAMPLES
@@ -161,11 +157,12 @@ def take_importance(pair: Pair, number: int, clock: Clock) -> None:
     if learner.policy.core is not None:  # only at the first step is a row's memory known
         rows = batch.valid[0].nonzero()[:wanted, 0]
         anchor.take(batch.obs[0][rows], batch.hidden[rows], batch.starts[0][rows], generator)
-        return
+        return ""
     steps = batch.valid.flatten().nonzero()[:, 0]
     rows = steps[torch.randperm(len(steps), generator=generator)[:wanted]]
     hidden = batch.hidden[rows % batch.rows]
     anchor.take(batch.obs.flatten(0, 1)[rows], hidden, batch.starts.flatten()[rows], generator)
+    return ""
 
 
 # --- convergence ------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def finish_is_due(pair: Pair) -> bool:
 
 def begin_finish(pair: Pair, event: Tell) -> None:
     """From here on only the first role learns, by schedules of its own."""
-    pair.book.finish_at = pair.scheduled
+    pair.book.finish_at, pair.book.standing.awaits = pair.scheduled, None
     event("finish", role=pair.roles[FIRST], policy=pair.vault.freeze(pair.learners[FIRST]))
 
 

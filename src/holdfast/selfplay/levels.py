@@ -78,6 +78,8 @@ class Standing:
     """What is remembered about the evaluations at the current level."""
 
     level: int = 0
+    turns: int = 0  # of play, whole ones
+    awaits: int | None = None  # the role that must have had one before the next advance
     evaluations: int = 0
     passed: int = 0  # in a row
     lost: int = 0  # in a row, by the second role
@@ -85,8 +87,8 @@ class Standing:
     panels: list[list[float]] = field(default_factory=list)  # against scripts, newest last
 
     def move_to(self, level: int) -> None:
-        self.level, self.evaluations, self.passed, self.lost = level, 0, 0, 0
-        self.rates, self.panels = [], []
+        self.level, self.turns, self.evaluations, self.passed, self.lost = level, 0, 0, 0, 0
+        self.rates, self.panels, self.awaits = [], [], None
 
 
 class LevelDecision(NamedTuple):
@@ -122,6 +124,8 @@ def decide_level(
     evidence = tuple(answers.values())
     if standing.lost >= REGRESS_PATIENCE and standing.level > 0:
         return LevelDecision("regress", f"the second role lost {standing.lost} evaluations in a row", evidence)
+    if standing.awaits is not None:
+        return LevelDecision("hold", "one role has had no turn of play at this level yet", evidence)
     passed, because = _passed(settings, standing, answers)
     standing.passed = standing.passed + 1 if passed else 0
     wanted = 1 if settings.advance == "capture" else settings.consecutive

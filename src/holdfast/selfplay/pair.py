@@ -22,7 +22,7 @@ from holdfast.selfplay.book import Book
 from holdfast.selfplay.exercise import exercise_world
 from holdfast.selfplay.league import make_pool
 from holdfast.selfplay.role_learner import make_role_learner, spare_maker
-from holdfast.selfplay.rollback import RING, Entry
+from holdfast.selfplay.rollback import RING, Entry, Ring
 from holdfast.selfplay.rota import FIRST, SECOND, other
 from holdfast.selfplay.schedule import in_schedule, round_length
 from holdfast.selfplay.vault import Vault
@@ -87,6 +87,20 @@ class Pair:
         name = self.vault.freeze(self.learners[number])
         entry = Entry(name, side_book.steps, side_book.pulse.rate, is_turn_start)
         side_book.ring.push(entry, RING)
+
+    def begin_ring(self, number: int) -> None:
+        """From here on a role goes back no further than to what it is now."""
+        self.book.sides[number].ring = Ring()
+        self.keep_in_ring(number, is_turn_start=True)
+
+    def go_back(self, number: int, policy: str) -> None:
+        """A role becomes what it was, optimiser and all; what EWC holds, it has measured since and goes on to hold."""
+        learner = self.learners[number]
+        anchor = learner.anchor
+        held = None if anchor is None else {name: array.copy() for name, array in anchor.arrays().items()}
+        self.vault.thaw(policy, learner)
+        if anchor is not None and held is not None:
+            anchor.restore(held)
 
     # --- what the curriculum remembers -------------------------------------------------------------------------------
 

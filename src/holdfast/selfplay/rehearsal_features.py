@@ -44,18 +44,24 @@ def _always(mini: Config, run: RunFolder, events: Rows) -> list[Feature]:
 
 
 def _rollback(run: RunFolder, back: Rows, bilateral: bool) -> Feature:
-    """The role must be, bit for bit and with its optimiser, what the ring kept."""
+    """The role must be, bit for bit and with its optimiser, what the ring kept, but for what EWC holds."""
     name = "rollback of both roles" if bilateral else "rollback"
     playing = [event for event in back if event["bilateral"] == bilateral]
     if not playing:
         return Feature(name, False, "none happened")
     event = playing[0]
     saved = load(run.folder / "checkpoints" / f"{event['iteration']:06d}")
-    same = {
-        role: content_hash(below(saved.arrays, f"{role}/")) == at["policy"] for role, at in event["targets"].items()
-    }
+    same = {role: _is_back(saved.arrays, role, at["policy"]) for role, at in event["targets"].items()}
     text = f"{', '.join(same)} back at {', '.join(at['policy'][:6] for at in event['targets'].values())}"
     return Feature(name, all(same.values()), text if all(same.values()) else f"not the same bytes: {same}")
+
+
+def _is_back(arrays: dict[str, np.ndarray], role: str, policy: str) -> bool:
+    live, kept = below(arrays, f"{role}/"), below(arrays, f"curriculum/vault/{policy}/")
+    if content_hash(live) == policy:
+        return True
+    others = [name for name in live if not name.startswith("ewc/")]
+    return live.keys() == kept.keys() and all(np.array_equal(live[name], kept[name]) for name in others)
 
 
 def _optional(mini: Config, events: Rows, metrics: Rows) -> list[tuple[bool, Callable[[], Feature]]]:

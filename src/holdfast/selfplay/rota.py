@@ -67,6 +67,14 @@ def next_turn(settings: DuelConfig, rota: Rota, steps: int) -> Turn:
     return Turn((SECOND,), "alternation")
 
 
+def who_learns_next(settings: DuelConfig, rota: Rota) -> int | None:
+    """The role that a new level is new to: one that is forced, else the one that did not learn last. None where a role
+    is frozen: there may be no turn of it to wait for."""
+    if settings.freeze_role != "none" or settings.alternate_freeze or rota.last is None:
+        return None
+    return other(rota.last) if rota.forced is None else rota.forced
+
+
 def _is_free(settings: DuelConfig, steps: int) -> bool:
     return 0 < settings.free_play_from <= steps
 

@@ -74,9 +74,9 @@ def roll_back(pair: Pair, ladder: Ladder, number: int, found: Diagnosis, event: 
 
 
 def restore_side(pair: Pair, number: int, entry: Entry) -> dict[str, object]:
-    """Weights, optimiser, normalisers, EWC and RND of a frozen state; the run's own counters go on."""
+    """Weights, optimiser, normalisers and RND of a frozen state; the run's own counters and EWC's anchor go on."""
     side_book = pair.book.sides[number]
-    pair.vault.thaw(entry.hash, pair.learners[number])
+    pair.go_back(number, entry.hash)
     side_book.pulse.clear()
     side_book.rollbacks += 1
     side_book.rolled_back_at = side_book.steps
@@ -86,7 +86,7 @@ def restore_side(pair: Pair, number: int, entry: Entry) -> dict[str, object]:
 def _restore_best_below(pair: Pair, number: int) -> None:
     best = best_at_level(pair, number, pair.book.standing.level)
     if best is not None:
-        pair.vault.thaw(best, pair.learners[number])
+        pair.go_back(number, best)
 
 
 def best_at_level(pair: Pair, number: int, level: int) -> str | None:

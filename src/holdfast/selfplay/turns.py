@@ -145,10 +145,14 @@ def end_turn(pair: Pair, event: Tell) -> None:
     if turn.stage == "play":
         after_turn(book.rota, tuple(turn.roles))
         book.played += 1
+        book.standing.turns += 1
+        if book.standing.awaits in turn.roles:
+            book.standing.awaits = None
     elif turn.stage == "warm":
         book.warm_next = False
     else:
         pair.end_exercise(turn.roles[0])
+        pair.begin_ring(turn.roles[0])
     steps = pair.counts.agent_steps
     if forced_switch_is_due(config.duel, book.rota, steps):
         switch_frozen(book.rota, steps)

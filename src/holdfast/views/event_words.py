@@ -36,6 +36,7 @@ PLAIN = {  # event: its sentence, for those whose facts are few and simple
     "collapse": "{role} won only {rate} (less than {threshold}) and got policy {policy} back",
     "restored": "{role} got its best policy of level {level} back",
     "ewc": "{role} will hold on to what mattered at level {level}",
+    "ewc_skipped": "{role} has nothing of level {level} to hold on to: {because}",
     "finish": "{role} goes on alone against the other one's frozen policy",
     "finished_early": "{role} wins {rate}, {wanted} were wanted: its finish ends early",
     "round": "Round {number} of {of} begins and lasts until iteration {until}",
