@@ -195,7 +195,7 @@ class PursuitSettings:
     reward_visibility_rule: Literal["sensor", "range_los"] = option(
         "sensor",
         "Test of whether the pursuer observes the evader, for world.reward.visibility: the sensor with its cone, or "
-        "range and line of sight alone.",
+        "range and occlusion alone.",
     )
     reward_search: float = option(
         0.0,
