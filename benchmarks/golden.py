@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ RESUMED = ("arrays", "metrics", "events", "evals")  # what an interrupted run sh
 
 def main() -> int:
     arguments = parsed()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # by way of all that cleans up
     try:
         names = read_names(arguments.names)
         if arguments.verb == "record":
@@ -71,27 +73,40 @@ def record(tree: Path, out: Path, names: Names, kinds: list[str], jobs: int) -> 
     """Run the kinds and keep their records; status 1 if one failed or a resumed run is not what it should be."""
     out.mkdir(parents=True, exist_ok=True)
     begun, failed = time.monotonic(), []
-    with (
-        tempfile.TemporaryDirectory(prefix="golden-") as work,
-        open_tree(tree, Path(work) / "work", names, min(jobs, len(kinds))) as opened,
-        ThreadPoolExecutor(jobs) as pool,
-    ):
-        for kind in kinds:
-            (out / f"{kind}.json").unlink(missing_ok=True)  # of an earlier record: a kind that fails has none
-        waiting = {kind: pool.submit(run_kind, opened, kind) for kind in kinds}
-        for kind, future in waiting.items():
-            try:
-                found = future.result()
-            except GoldenError as error:
-                failed.append(str(error))
-                continue
-            (out / f"{kind}.json").write_text(json.dumps(found, indent=0, sort_keys=False) + "\n")
-            print(f"{kind}: {found['elapsed_s']} s", file=sys.stderr, flush=True)
+    for kind in kinds:
+        (out / f"{kind}.json").unlink(missing_ok=True)  # of an earlier record: a kind that fails has none
+    for kind, found in run_all(tree, names, kinds, jobs):
+        if isinstance(found, GoldenError):
+            failed.append(str(found))
+            continue
+        (out / f"{kind}.json").write_text(json.dumps(found, indent=0, sort_keys=False) + "\n")
+        print(f"{kind}: {found['elapsed_s']} s", file=sys.stderr, flush=True)
     failed += [line for kind in kinds if KINDS[kind].like for line in unlike(out, kind, KINDS[kind].like)]
     for line in failed:
         print(line, file=sys.stderr)
     print(f"{len(kinds)} kinds in {time.monotonic() - begun:.0f} s: {out}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def run_all(
+    tree: Path, names: Names, kinds: list[str], jobs: int
+) -> Iterator[tuple[str, dict[str, Any] | GoldenError]]:
+    """The record of each kind in turn, or why it has none. Stopped in between, nothing goes on or stays behind."""
+    with (
+        tempfile.TemporaryDirectory(prefix="golden-") as work,
+        ThreadPoolExecutor(jobs) as pool,
+        open_tree(tree, Path(work) / "work", names, min(jobs, len(kinds))) as opened,
+    ):
+        waiting = {kind: pool.submit(run_kind, opened, kind) for kind in kinds}
+        try:
+            for kind, future in waiting.items():
+                error = future.exception()
+                if error is not None and not isinstance(error, GoldenError):
+                    raise error
+                yield kind, error or future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def unlike(out: Path, kind: str, whole: str) -> list[str]:

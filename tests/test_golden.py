@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,3 +165,23 @@ def test_a_wrong_kind_or_folder_is_refused(tmp_path: Path) -> None:
     ):
         done = subprocess.run([sys.executable, TOOL, *words], capture_output=True, text=True)
         assert done.returncode == 2 and done.stderr.startswith("golden: ")
+
+
+def test_a_stopped_tool_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Neither files nor a run that goes on."""
+    words = [sys.executable, TOOL, "record", str(ROOT), str(tmp_path / "out"), "--only", "template"]
+    (tmp_path / "temporary").mkdir()
+    process = subprocess.Popen(words, env={**os.environ, "TMPDIR": str(tmp_path / "temporary")})
+    found = deadline(lambda: list(tmp_path.glob("temporary/*/work/runs/template/metrics.jsonl")), 120)
+    assert found, "the run did not begin"
+    process.terminate()
+    assert process.wait(timeout=60) == 143
+    assert list((tmp_path / "temporary").iterdir()) == [] and list((tmp_path / "out").iterdir()) == []
+
+
+def deadline(look: Callable[[], list[Path]], seconds: float) -> list[Path]:
+    """What a look finds, as soon as it finds something."""
+    until = time.monotonic() + seconds
+    while not (found := look()) and time.monotonic() < until:
+        time.sleep(0.005)
+    return found

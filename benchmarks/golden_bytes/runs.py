@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +45,8 @@ class Server:
 
     def __init__(self, environment: dict[str, str]) -> None:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen([sys.executable, str(WARM)], env=environment, text=True, **pipes)
+        command = [sys.executable, str(WARM)]
+        self.process = subprocess.Popen(command, env=environment, text=True, start_new_session=True, **pipes)
 
     def run(self, words: list[str], work: Path, out: Path, meanwhile: Callable[[int], None]) -> Done:
         requests = self.process.stdin
@@ -73,6 +74,12 @@ class Server:
         with contextlib.suppress(BrokenPipeError):
             self.process.communicate("")
 
+    def kill(self) -> None:
+        """With the command it is running."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
 
 @dataclass
 class Tree:
@@ -83,15 +90,20 @@ class Tree:
     names: Names
     idle: queue.Queue[Server]
     make: Callable[[], Server]
+    made: list[Server] = field(default_factory=list)
 
     def run(self, name: str, words: list[str], meanwhile: Callable[[int], None]) -> Done:
         server = self.idle.get()
         if server.process.poll() is not None:  # it was ended from outside
-            server = self.make()
+            server = self.start()
         try:
             return server.run(words, self.work, self.work / "out" / name, meanwhile)
         finally:
             self.idle.put(server)
+
+    def start(self) -> Server:
+        self.made.append(self.make())
+        return self.made[-1]
 
 
 @contextmanager
@@ -107,12 +119,15 @@ def open_tree(folder: Path, work: Path, names: Names, jobs: int) -> Iterator[Tre
     paths = {"PYTHONPATH": os.pathsep.join((str(source), str(work))), "PYTHONHASHSEED": "0"}
     tree = Tree(folder.resolve(), work, names, queue.Queue(), lambda: Server({**os.environ, **single, **paths}))
     for _ in range(jobs):
-        tree.idle.put(tree.make())
+        tree.idle.put(tree.start())
     try:
         yield tree
-    finally:
-        for _ in range(jobs):
-            tree.idle.get().close()
+    except BaseException:
+        for server in tree.made:
+            server.kill()
+        raise
+    for _ in range(jobs):
+        tree.idle.get().close()
 
 
 def run_kind(tree: Tree, name: str) -> dict[str, Any]:
