@@ -1,4 +1,4 @@
-"""Turns: who learns next against whom, at which level, how long. Begun and ended here, lived in `duel.py`."""
+"""Turns: who learns next against whom, at which level, how long. Begun and ended here, planned in `curriculum.py`."""
 
 from __future__ import annotations
 
