@@ -83,6 +83,7 @@ class Book:
     turn: TurnBook | None = None
     turns: int = 0
     played: int = 0  # turns that were neither an exercise nor a warm start
+    play_steps: int = 0  # agent-steps that were learned from in them
     gap: float | None = None  # balance gap of the last evaluation
     evaluated_at: int = 0  # iteration
     candidate_streak: int = 0  # evaluations in a row at the top that found a candidate

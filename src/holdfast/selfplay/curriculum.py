@@ -143,6 +143,7 @@ class SelfPlay(Curriculum):
         acted, exercise = int(arena.batch.valid.sum()), not arena.is_counted
         side_book.steps += acted
         side_book.cold_steps += acted if exercise else 0
+        pair.book.play_steps += acted if turn.stage == "play" else 0
         outcome = {} if exercise else note_outcomes(pair, number)
         extra = arena.learner.policy.extra.detach()
         sign = Sign(learned.result is not None, tuple(extra.tolist()), 1.0 - turn.left / turn.rollouts)

@@ -130,6 +130,7 @@ class Pair:
     def restore(self, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         book = dict(facts["book"])
         book.setdefault("shift", book["rounds"] * round_length(self.config))  # version 0.1 did not always write it
+        book.setdefault("play_steps", sum(side["steps"] - side["cold_steps"] for side in book["sides"]))  # nor this
         self.book = Book.from_json(book)
         self.vault.restore(below(arrays, "vault/"))
         for name, arena in self._arenas().items():  # their own arrays come after this

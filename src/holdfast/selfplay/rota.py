@@ -144,12 +144,12 @@ def read_schedule(parts: tuple[str, ...]) -> list[tuple[int, float]]:
 
 
 def turn_rollouts(
-    settings: DuelConfig, role: int, steps: int, rollout_steps: int, obstacles: bool, shrink: float = 1.0
+    settings: DuelConfig, role: int, played: int, rollout_steps: int, obstacles: bool, shrink: float = 1.0
 ) -> int:
-    """Rollouts of a turn: base or warm-up, times the multiplier, rounded up."""
+    """Rollouts of a turn: base or warm-up, times the multiplier, rounded up; `played` are steps of such turns."""
     length = settings.turn_steps * shrink
     if settings.warmup:
-        length *= next((share for limit, share in WARMUP if steps < limit), 1.0)
+        length *= next((share for limit, share in WARMUP if played < limit), 1.0)
     if role == SECOND and (settings.multiplier_when == "always" or obstacles):
         length *= settings.evader_multiplier
     return max(1, -(-round(length) // rollout_steps))

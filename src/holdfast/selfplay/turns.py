@@ -49,7 +49,9 @@ def begin_turn(pair: Pair, ladder: Ladder, event: Tell) -> None:
         finish = Turn((FIRST,), "finish") if book.finish_at is not None else None
         (roles, reason), stage = finish or next_turn(duel, book.rota, steps), "play"
         obstacles, shrink = ladder.has_obstacles(book.standing.level), 0.5**book.tally.halvings
-        each = [turn_rollouts(duel, n, steps, rollout_steps(pair.arenas[n]), obstacles, shrink) for n in roles]
+        each = [
+            turn_rollouts(duel, n, book.play_steps, rollout_steps(pair.arenas[n]), obstacles, shrink) for n in roles
+        ]
         length = min(max(each), rollouts_until_change(pair.config, book, pair.scheduled) or max(each))
     book.turns += 1
     book.tally.in_turn = 0
