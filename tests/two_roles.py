@@ -14,6 +14,7 @@ import numpy as np
 
 from holdfast.config.options import option
 from holdfast.worlds.api import ArrayWorld, Role, WorldSpec
+from holdfast.worlds.bounds import LONGEST, Bounds
 from holdfast.worlds.lanes import next_episode
 from holdfast.worlds.spaces import Discrete, Observations
 
@@ -49,6 +50,9 @@ class Pennies(ArrayWorld):
         state = PennyState(np.zeros((lanes, 2)), np.zeros(lanes, np.int64))
         super().__init__(spec, lanes, seed, threads, state)
         self.settings = settings
+
+    def bounds(self) -> dict[str, Bounds]:
+        return {"steps_ever": (0, LONGEST)}
 
     def _begin(self, lanes: np.ndarray) -> None:
         for n in lanes:

@@ -14,6 +14,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from fuzz.mutate import as_json, edited, edited_arrays, edited_bytes, edited_text
+from holdfast.config.presets import presets
 from holdfast.config.reading import load_config
 from holdfast.config.sections import Config
 from holdfast.curriculum.deck_archive import Archive, read_archive, write_archive
@@ -231,8 +232,7 @@ class Presets(Reader):
 
     def __init__(self, place: Path) -> None:
         super().__init__(place)
-        configs = Path(__file__).resolve().parents[2] / "configs"
-        texts = [path.read_text(encoding="utf-8") for path in sorted(configs.glob("*.toml"))]
+        texts = [path.read_text(encoding="utf-8") for _, path in sorted(presets().items())]
         self.good = [text for text in texts if 'name = "mario"' not in text]  # a ROM is sought there
 
     def read(self, chance: random.Random) -> None:

@@ -94,7 +94,7 @@ def refused(path: Path, *words: str) -> None:
 
 def test_what_is_no_deck_is_refused_by_name(tmp_path: Path) -> None:
     refused(tmp_path / "missing.deck", "No such file")
-    refused(tmp_path, "Is a directory")
+    refused(tmp_path, "it is no file")
     for name, content, words in (
         ("nothing", b"", "0 bytes"),
         ("noise", b"\x93NUMPY", "neither a full deck"),

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import holdfast.rollout.ahead as loop
+import holdfast.rollout.seat as loop
 from holdfast.config.checks import check_against_world
 from holdfast.config.sections import Config
 from holdfast.learner.batch import make_batch

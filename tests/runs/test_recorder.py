@@ -124,7 +124,7 @@ def test_a_run_that_fails_says_so_and_closes_its_streams(tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise ValueError("broken on purpose")
 
-    monkeypatch.setattr("holdfast.rollout.ahead.collect", fail)
+    monkeypatch.setattr("holdfast.rollout.seat.collect", fail)
     with pytest.raises(ValueError, match="broken on purpose"):
         finished_run(tmp_path, **{"run.name": "x"})
     folder = tmp_path / "x"

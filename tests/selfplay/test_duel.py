@@ -64,7 +64,6 @@ CASES = {
         "health.on_domination": "rollback",
         "health.cooldown": "0",
         "health.ring_every": "32",
-        "health.max_per_turn": "2",
     },
     "finish": {"duel.mode": "simultaneous", "duel.turn_steps": "1", "duel.finish_share": "0.67"},
     "finish in turns": {"duel.finish_share": "0.3"},

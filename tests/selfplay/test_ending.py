@@ -78,7 +78,7 @@ def test_the_finish_ends_with_an_evaluation_that_finds_enough_wins(tmp_path: Pat
     assert [event["iteration"] for event in events_of(run, "evaluation")] == [3, 6, 9]
     assert [(event["iteration"], event["after"]) for event in events_of(run, "finished_early")] == [(9, 3)]
     rows = read_lines(run.folder / "metrics.jsonl")
-    assert duel.done and len(rows) == 9 and 6 * rows[-1]["duel.seeker.steps"] == 9 * rows[5]["duel.seeker.steps"]
+    assert duel.is_done and len(rows) == 9 and 6 * rows[-1]["duel.seeker.steps"] == 9 * rows[5]["duel.seeker.steps"]
     assert rows[-1]["duel.hider.steps"] == rows[5]["duel.hider.steps"]
 
 

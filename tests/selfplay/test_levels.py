@@ -36,9 +36,9 @@ def test_smooth_levels_end_at_the_published_top() -> None:
 
 
 def test_how_smooth_levels_widen_can_be_chosen() -> None:
-    settings = LevelsConfig(kind="smooth", increment=2.0, final_max=8.0, min_obstacles=2)
+    settings = LevelsConfig(kind="smooth", increment=2.0, final_max=8.0)
     found = [(lvl.nearest, lvl.farthest, lvl.obstacles) for lvl in levels(settings, 20, 20)]
-    assert found == [(2, 5, 2), (2, 7, 2), (2, 8, 3)]
+    assert found == [(2, 5, 0), (2, 7, 0), (2, 8, 3)]
 
 
 def test_both_curricula_reach_as_far_as_the_world_lets_a_duel_start() -> None:

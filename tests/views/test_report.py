@@ -98,7 +98,7 @@ def test_every_curve_of_the_run_is_drawn(folder: Path) -> None:
 def test_options_that_differ_are_told_with_their_defaults(folder: Path) -> None:
     found = reported(folder).text
     assert re.search(r"world\.slip\s*0\.25\s*0\.0\s*(?i:probability)", found)
-    assert re.search(r"rollout\.lanes\s*16\s*64\s*episodes played", found)
+    assert re.search(r"rollout\.lanes\s*16\s*64\s*(?i:number of|episodes)", found)
     assert found.count("learner.gamma") == 1  # unchanged: only among all options
 
 

@@ -116,7 +116,9 @@ class Book:
         return found
 
 
-def _without(table: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+def _without(table: Any, names: frozenset[str]) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise TypeError(f"expected a table, not {table!r}")
     return {name: value for name, value in table.items() if name not in names}
 
 

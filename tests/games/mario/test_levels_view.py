@@ -61,7 +61,7 @@ def test_a_chosen_stage_is_filmed(mario_run: RunFolder, tmp_path: Path, capsys: 
 
 def test_other_worlds_have_no_stages(tmp_path: Path) -> None:
     run, _ = finished_run(tmp_path, "template")
-    with pytest.raises(ConfigError, match="only the world mario"):
+    with pytest.raises(ConfigError, match="has no stages"):
         holdfast(["play", str(run.folder), "--stage", "1-1", "--video", str(tmp_path / "x.gif")])
 
 

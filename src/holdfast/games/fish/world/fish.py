@@ -218,6 +218,9 @@ def fish_rules(settings: FishSettings) -> Rules:
     )
 
 
+FARTHEST = 1e6
+
+
 class Fish(ArrayWorld):
     """N schools with room for `settings.fish` fish each."""
 
@@ -243,7 +246,9 @@ class Fish(ArrayWorld):
     def bounds(self) -> dict[str, Bounds]:
         """How many fish there are decides how far kernels go; -1 is the death step of who lives."""
         step = (0, np.iinfo(np.int16).max)
+        far = (-FARTHEST, FARTHEST)  # beyond any pool: what a direction or a distance is computed from stays finite
         return {
+            **dict.fromkeys(("fish_pos", "fish_vel", "pred_pos", "pred_vel"), far),
             "n_fish": (0, self.settings.fish),
             "death_step": (-1, step[1]),
             "ended_death_step": (-1, step[1]),
