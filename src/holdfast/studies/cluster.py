@@ -106,12 +106,12 @@ class Cluster:
                 asked[one["NodeManagerAddress"] + ":" + one["NodeID"][:8]] = task.options(
                     scheduling_strategy=pinned
                 ).remote()
-        problems = []
+        problems, unreachable = [], []
         for name, ref in asked.items():
             try:
                 found = self.ray.get(ref, timeout=LONGEST_CHECK_S)
             except self.ray.exceptions.RayError as error:
-                problems.append(f"node {name} cannot run a task: {type(error).__name__}")
+                unreachable.append(f"node {name} cannot run a task: {type(error).__name__}")
                 continue
             if isinstance(found, str):
                 problems.append(f"node {name} has no Holdfast like this one ({found}): install the same on all nodes")
@@ -121,6 +121,10 @@ class Cluster:
                     problems.append(text)
                 else:
                     self.waiting_notes.append(text)
+        if len(unreachable) == len(asked):
+            problems += unreachable
+        else:  # a node that was lost a moment ago; Ray gives its tasks to others
+            self.waiting_notes += unreachable
         if problems:
             raise ClusterError("; ".join(problems))
 
