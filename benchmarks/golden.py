@@ -115,6 +115,7 @@ def unlike(out: Path, kind: str, whole: str) -> list[str]:
         return []
     resumed, uninterrupted = (json.loads((out / f"{name}.json").read_text()) for name in (kind, whole))
     kinds = {event["event"] for event in resumed["events"]}
+    uninterrupted["asked"] = resumed["asked"]
     uninterrupted["evals"].get("yardsticks", {}).pop("iteration", None)
     uninterrupted["events"] = [event for event in uninterrupted["events"] if event["event"] in kinds]
     found = compare_kind(uninterrupted, resumed, Names())

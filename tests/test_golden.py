@@ -141,6 +141,19 @@ def test_the_map_explains_what_was_renamed(
     assert compared(records[0], other, "--names", str(names))[0] == 2  # a table that would explain nothing
 
 
+def test_a_map_that_was_not_needed_does_no_harm(records: tuple[Path, Path], tmp_path: Path) -> None:
+    """Both sides may be older than what it tells of."""
+    names = tmp_path / "names.toml"
+    names.write_text(MAP)
+    status, told = compared(*records, "--names", str(names))
+    assert status == 0, told
+
+
+def test_a_kind_that_was_changed_is_named(records: tuple[Path, Path], changed: Callable[[Change], Path]) -> None:
+    status, told = compared(records[0], changed(lambda record: record["asked"]["options"].update({"run.seed": "2"})))
+    assert status == 1 and "template, metrics: these are runs with other options" in told
+
+
 def test_a_value_that_moved_is_the_same_and_one_that_changed_is_not(
     records: tuple[Path, Path], changed: Callable[[Change], Path]
 ) -> None:

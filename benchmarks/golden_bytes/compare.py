@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from golden_bytes.names import Names, Policies, renamed, renamed_array
 
+TOP = ("arrays", "metrics", "events")
 TREES = ("evals", "facts", "streams", "files", "outputs")  # parts that are compared leaf by leaf
 SHOWN = 4  # differences told per kind and part
 Leaves = dict[str, Any]
@@ -25,18 +26,36 @@ class Found(NamedTuple):
 
 def compare_kind(old: dict[str, Any], new: dict[str, Any], names: Names) -> dict[str, Found]:
     """Every part of one kind's records."""
+    about = {part: names_of(part, old, new, names.for_kind(new.get("kind", ""))) for part in (*TOP, *TREES)}
     sides = [
-        numbered({**old, "events": modern_events(old.get("events", []), names)}),
-        numbered({**new, "events": plain_events(new.get("events", []), names)}),
+        numbered({**old, "events": modern_events(old.get("events", []), about["events"])}),
+        numbered({**new, "events": plain_events(new.get("events", []), about["events"])}),
     ]
     found = {
-        "arrays": compare_arrays(sides[0].get("arrays", {}), sides[1].get("arrays", {}), names),
-        "metrics": compare_metrics(sides[0].get("metrics", []), sides[1].get("metrics", []), names),
+        "arrays": compare_arrays(sides[0].get("arrays", {}), sides[1].get("arrays", {}), about["arrays"]),
+        "metrics": compare_metrics(sides[0].get("metrics", []), sides[1].get("metrics", []), about["metrics"]),
         "events": compare_events(sides[0]["events"], sides[1]["events"]),
     }
     for part in TREES:
-        found[part] = compare_leaves(part, sides[0].get(part, {}), sides[1].get(part, {}), names)
+        found[part] = compare_leaves(part, sides[0].get(part, {}), sides[1].get(part, {}), about[part])
+    if "asked" in old and old["asked"] != new.get("asked", old["asked"]):
+        found["metrics"].differences.insert(0, "these are runs with other options: the kind changed, record it again")
     return found
+
+
+def names_of(part: str, old: dict[str, Any], new: dict[str, Any], names: Names) -> Names:
+    """The map, or none of its renames where both sides have the same names: both may be older, or both newer."""
+    sides = [spoken(part, side.get(part, {})) for side in (old, new)]
+    return names.without_renames() if sides[0] == sides[1] else names
+
+
+def spoken(part: str, content: Any) -> set[str]:
+    """All names of a part."""
+    if part == "arrays":
+        return set(content)
+    if part == "events":
+        return {f"{event['event']}.{place}" for event in content for place, _ in leaves(event)}
+    return {place for row in (content if part == "metrics" else [content]) for place, _ in leaves(row)}
 
 
 def numbered(record: dict[str, Any]) -> dict[str, Any]:
@@ -133,8 +152,8 @@ def plain_events(events: list[dict[str, Any]], names: Names) -> list[Leaves]:
     for event in events:
         kind = event["event"]
         if not names.is_added("events", kind):
-            inside = {place: v for place, v in leaves(event) if not names.is_added("fields", f"{kind}.{place}")}
-            found.append(dict(sorted(inside.items())))
+            kept = {place: v for place, v in leaves(event) if not names.is_added("fields", f"{kind}.{place}")}
+            found.append({place: modern_text(kept[place], names) for place in sorted(kept)} | {"event": kind})
     return found
 
 
@@ -149,7 +168,7 @@ def compare_leaves(part: str, old: Any, new: Any, names: Names) -> Found:
         for place, value in leaves(old)
         if not names.is_dropped(part, place)
     }
-    now = {place: value for place, value in leaves(new) if not names.is_added(part, place)}
+    now = {place: modern_text(value, names) for place, value in leaves(new) if not names.is_added(part, place)}
     gone = {place: before[place] for place in sorted(before.keys() - now.keys())}
     come = {place: now[place] for place in sorted(now.keys() - before.keys())}
     moved = pairs_of_moved(gone, come)
@@ -221,7 +240,7 @@ def only(kinds: list[set[str]]) -> tuple[set[str], set[str]]:
 
 def table(found: dict[str, dict[str, Found]]) -> str:
     """Kinds against parts, then the first differences of each."""
-    parts = ["arrays", "metrics", "events", *TREES]
+    parts = [*TOP, *TREES]
     width = max([len(kind) for kind in found] + [4])
     lines = ["  ".join([" " * width, *(f"{part:>9}" for part in parts)])]
     for kind, results in found.items():

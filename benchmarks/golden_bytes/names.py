@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,19 @@ class Names:
             here, gone = (new, old) if is_module(source, new) and not is_module(source, old) else (old, new)
             text = text.replace(f"from {gone} import", f"from {here} import")
         return text
+
+    def for_kind(self, kind: str) -> Names:
+        """What the map says about one kind: `KIND: name` is about that kind only."""
+
+        def about(table: dict[str, list[str]]) -> dict[str, list[str]]:
+            split = {part: [pattern.rpartition(": ") for pattern in patterns] for part, patterns in table.items()}
+            return {part: [name for own, _, name in patterns if own in ("", kind)] for part, patterns in split.items()}
+
+        tables = {name: about(getattr(self, name)) for name in ("dropped", "added", "ignored")}
+        return replace(self, **tables)
+
+    def without_renames(self) -> Names:
+        return Names(texts=self.texts, ignored=self.ignored)
 
     def is_dropped(self, part: str, name: str) -> bool:
         options = self.dropped.get("options", []) if part == "outputs" else []

@@ -141,7 +141,7 @@ def run_kind(tree: Tree, name: str) -> dict[str, Any]:
         words = [kind.verb, kind.target, "--json"]
         done = call(tree, name, words, {**EVERY_RUN, **kind.options})
         record = {"outputs": {kind.verb: lean(json.loads(done.stdout))}}
-    return {"kind": name, **record, "elapsed_s": round(time.monotonic() - begun, 1)}
+    return {"kind": name, "asked": kind._asdict(), **record, "elapsed_s": round(time.monotonic() - begun, 1)}
 
 
 def train_kind(tree: Tree, name: str, kind: Kind) -> dict[str, Any]:
