@@ -180,6 +180,14 @@ def test_a_wrong_kind_or_folder_is_refused(tmp_path: Path) -> None:
         assert done.returncode == 2 and done.stderr.startswith("golden: ")
 
 
+def test_an_installed_package_never_stands_in_for_a_tree(tmp_path: Path) -> None:
+    (tmp_path / "src" / "holdfast").mkdir(parents=True)
+    words = [sys.executable, TOOL, "record", str(tmp_path), str(tmp_path / "out"), "--only", "template"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 1 and "template: exit status 4" in done.stderr and "imported from" in done.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_a_stopped_tool_leaves_nothing_behind(tmp_path: Path) -> None:
     """Neither files nor a run that goes on."""
     words = [sys.executable, TOOL, "record", str(ROOT), str(tmp_path / "out"), "--only", "template"]

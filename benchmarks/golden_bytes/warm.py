@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import json
 import os
 import runpy
@@ -15,6 +16,9 @@ import sys
 from typing import Any
 
 SLOW = ("torch", "numba", "gymnasium", "scipy.linalg", "safetensors.torch", "rich.console", "rich.live", "rich.table")
+
+
+OTHER_SOURCES = 4  # exit status that no command has
 
 
 def serve() -> None:
@@ -39,6 +43,16 @@ def begin(request: dict[str, Any]) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     for handle, path in ((0, os.devnull), (1, f"{request['out']}.out"), (2, f"{request['out']}.err")):
         os.dup2(os.open(path, os.O_RDONLY if handle == 0 else flags), handle)
+    refuse_other_sources(os.environ["PYTHONPATH"].split(os.pathsep)[0])
+
+
+def refuse_other_sources(wanted: str) -> None:
+    """An installed package would take the place of a tree that is gone, and nobody would know."""
+    found = importlib.util.find_spec("holdfast")
+    origin = None if found is None else found.origin
+    if origin is None or not origin.startswith(wanted + os.sep):
+        print(f"holdfast would be imported from {origin}, not from {wanted}", file=sys.stderr)
+        sys.exit(OTHER_SOURCES)
 
 
 if __name__ == "__main__":
